@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
-use crate::driver::{DEFAULT_SPACING, HighResolution, registry};
+use crate::driver::{DEFAULT_SPACING, Timerfd, registry};
 use crate::handle::Handle;
 use crate::settings::Settings;
 
@@ -251,13 +251,13 @@ impl Builder {
     }
 
     #[track_caller]
-    fn open_precise(&self) -> Result<Option<HighResolution>, BuildError> {
+    fn open_precise(&self) -> Result<Option<Timerfd>, BuildError> {
         let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
         if spacing.is_zero() || spacing > MILLISECOND {
             return Err(BuildError::Spacing(spacing));
         }
         match (self.high_resolution, self.spacing) {
-            (true, _) => HighResolution::open(spacing).map(Some),
+            (true, _) => Timerfd::open(spacing).map(Some),
             (false, None) => Ok(None),
             (false, Some(spacing)) => Err(BuildError::Spacing(spacing)),
         }

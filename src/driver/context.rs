@@ -174,14 +174,15 @@ pub(crate) fn require_runtime() {
 #[track_caller]
 fn by_handle() -> Arc<Home> {
     let handle = Handle::current();
+    let runtime = handle.id();
     let is_of = |local: &Local, home: &Home| {
-        local.runtime.get() == Some(handle.id()) && !home.shard.is_closed()
+        local.runtime.get() == Some(runtime) && !home.shard.is_closed()
     };
     let home = match home_if(is_of) {
         Some(home) => home,
         None => {
             let home = Arc::clone(home_in(&registry::driver_of(&handle)));
-            set_home(&home, handle.id(), None);
+            set_home(&home, runtime, None);
             home
         }
     };
@@ -262,7 +263,8 @@ fn request_binding(handle: &Handle, home: &Home) {
     let Some(index) = worker_index() else { return };
     let driver = home.driver().filter(|driver| driver.is_open());
     let Some(driver) = driver else { return };
-    // End the previous binding. Its thread no longer runs this worker, unless it is this thread.
+    // End the previous binding. Its thread no longer runs this worker, unless it is this thread. (Or,
+    // if an unbound worker has entered another runtime, it is another worker, which binds itself again.)
     end_binding(driver.home(index), index);
     let runtime = handle.id();
     // This calls the runtime's hooks for tasks.

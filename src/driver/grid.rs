@@ -26,12 +26,12 @@ impl Grid {
         (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
     }
 
-    /// Finds the last deadline that Tokio has reached, because one of its milliseconds ends there.
-    /// Searches the whole range of ticks, because the clock may have been moved far ahead. Tries again
-    /// if the clock goes on meanwhile, because another thread drives the runtime.
-    pub(super) fn find(&self, mut has_come: impl FnMut(Tick) -> bool) {
-        for _ in 0..8 {
-            let (mut come, mut to_come) = (0, Tick::LAST.0);
+    /// Finds the last deadline that Tokio has reached, because one of its milliseconds ends there. It
+    /// is not later than the clock, which shows `now`. If the clock goes on meanwhile, because another
+    /// thread drives the runtime, tries again up to a later time.
+    pub(super) fn find(&self, now: Tick, mut has_come: impl FnMut(Tick) -> bool) {
+        for attempt in 0..8 {
+            let (mut come, mut to_come) = (0, now.0 + (MILLISECOND << (4 * attempt)));
             while to_come - come > 1 {
                 let between = come + (to_come - come) / 2;
                 match has_come(Tick(between)) {

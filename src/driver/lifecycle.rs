@@ -87,8 +87,8 @@ impl Driver {
         })
     }
 
-    /// Notes that the driver task was spawned. The runtime may have ended since, which closes the
-    /// driver.
+    /// Learns when Tokio's milliseconds begin, and whether the clock may be paused. Call this once the
+    /// driver task was spawned. (The runtime may have ended since, which closes the driver.)
     pub(super) fn begin(&self) {
         self.alarm.begin();
         // A timer may have been armed before the task was spawned, and cancelled before the clock
@@ -103,9 +103,9 @@ impl Driver {
     pub(super) fn close(&self) -> Option<AlarmTimer> {
         // Close the alarm first, so that no thread polls an interval of a runtime that has ended.
         let timer = self.alarm.close();
-        for shard in self.shards() {
-            wakers::wake_all(shard.close());
-        }
+        // Close every shard before a waker runs, because it may wait for a timer of another shard.
+        let pending: Vec<_> = self.shards().map(Shard::close).collect();
+        pending.into_iter().for_each(wakers::wake_all);
         let task = lock(&self.task).take();
         drop(task);
         timer
@@ -179,9 +179,9 @@ impl Home {
     /// then came before, under the shard's lock or the alarm's mutex.)
     ///
     /// Call this even if `next` was early enough already, because the thread that published that
-    /// `next` may be preempted before it arms the alarm. Only extending a timer is exempt: the alarm
-    /// is early enough for the entry's old deadline, because whoever stored that called this, and a
-    /// pass that has raised `next` since re-arms the alarm at its end.
+    /// `next` may be preempted before it arms the alarm. Extending a timer is exempt: arming
+    /// or the last reset called this for the earlier deadline that the entry had, and whoever raises
+    /// `next` after that (a pass, or retracting) re-arms the alarm afterwards.
     ///
     /// The second comparison alone would do. The first reads only the shard's own cache line, and
     /// decides for every timer on the fast path. Of many timers that are due together, only the first
@@ -212,7 +212,10 @@ impl Home {
 
     #[cold]
     fn retract(&self) {
-        if self.shard.search_next(self.shard.wait()) {
+        if self
+            .shard
+            .search_next(self.shard.apply_late_cancels_and_lock())
+        {
             self.rearm();
         }
     }

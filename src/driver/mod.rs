@@ -14,7 +14,7 @@
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
 //!   armed for: the earliest `next` of all shards.
-//! * **Fast path.** Each shard publishes `fast_path_from`. A deadline at or after it needs no
+//! * **Fast path.** The alarm publishes `fast_path_from` in each shard. A deadline at or after it needs no
 //!   rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline is *near*,
 //!   and takes the slow path, which asks `near.rs` when the timer fires.
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
@@ -37,7 +37,7 @@
 //!
 //! | file | what it explains |
 //! | --- | --- |
-//! | `wakers.rs` | how wakers, which are user code, are compared, woken and dropped |
+//! | `wakers.rs` | how wakers, which are user code, are compared and woken, and how user code is contained |
 //! | `shard.rs` | who owns an entry; late cancels; the cached entry |
 //! | `shard/operations.rs` | what timers do with a shard |
 //! | `shard/expiry.rs` | what the driver does with a shard |
@@ -64,7 +64,8 @@
 //!   │   ├ Shard::arm                             one try of the lock
 //!   │   │   ├ ShardState::put                    takes over the cached entry, or inserts one
 //!   │   │   └ lower_next                         publishes the shard's earliest deadline
-//!   │   └ Home::ensure_alarm                     earlier than the alarm? Alarm::rearm
+//!   │   ├ Home::ensure_alarm                     earlier than the alarm? Alarm::rearm
+//!   │   └ Shard::tidy                            applies late cancels
 //!   └ a near deadline, or a busy shard: arm
 //!       ├ Alarm::when_near                       rounds a near deadline
 //!       └ arm_at_home, or arm_anywhere in another shard
@@ -155,5 +156,5 @@ pub(crate) mod shard;
 pub(crate) mod timer;
 mod wakers;
 
-pub(crate) use self::alarm::interval::{DEFAULT_SPACING, HighResolution};
+pub(crate) use self::alarm::interval::{DEFAULT_SPACING, Timerfd};
 pub(crate) use self::lifecycle::Driver;

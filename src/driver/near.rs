@@ -51,8 +51,7 @@ impl Alarm {
             Some(tick) => deadline.round_up(tick.get(), self.opened),
         };
         if self.may_pause() {
-            // The real time is not used, because the runtime is a current-thread runtime.
-            return self.in_tokios_millisecond(when, Tick::ZERO);
+            return self.in_tokios_millisecond(when);
         }
         let now = Tick::really_now();
         if when.0 >= now.0.saturating_add(MILLISECOND) {
@@ -60,20 +59,19 @@ impl Alarm {
         } else if self.settings.is_precise {
             self.at_own_deadline(when)
         } else {
-            self.in_tokios_millisecond(when, now)
+            self.in_tokios_millisecond(when)
         }
     }
 
-    /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already. `now` is
-    /// the real time, which is used on a multi-thread runtime.
-    fn in_tokios_millisecond(&self, when: Tick, now: Tick) -> Option<Tick> {
+    /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already.
+    fn in_tokios_millisecond(&self, when: Tick) -> Option<Tick> {
         let Some(tokios) = self.grid.round_up(when) else {
             return self.at_own_deadline(when);
         };
         let has_come = match self.settings.current_thread {
             // There is no answer if the driver is about to shut down, which wakes the timer.
             true => self.ask(|timer| timer.has_reached(tokios)) == Some(true),
-            false => tokios <= now,
+            false => tokios <= Tick::really_now(),
         };
         (!has_come).then_some(tokios)
     }

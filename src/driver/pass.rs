@@ -111,16 +111,17 @@ impl Driver {
 /// before another check may do so.
 const BETWEEN_CHECKS: u64 = 250_000;
 
-/// When this thread last checked for late timers, and when a check last acted, by the clock of the
-/// runtime for which it checked. The clock of the present runtime may be behind that.
+/// When this thread last checked for late timers, and when a check last came after
+/// [`BETWEEN_CHECKS`], by the clock of the runtime for which it checked. The clock of the present
+/// runtime may be behind that.
 #[derive(Clone, Copy)]
 struct Checked {
     at: u64,
-    acted_at: u64,
+    passed_at: u64,
 }
 
 thread_local! {
-    static CHECKED: Cell<Checked> = const { Cell::new(Checked { at: 0, acted_at: 0 }) };
+    static CHECKED: Cell<Checked> = const { Cell::new(Checked { at: 0, passed_at: 0 }) };
 }
 
 impl Home {
@@ -128,25 +129,24 @@ impl Home {
     /// the next timer of the shard is late or will soon be due.
     #[cold]
     pub(super) fn check_for_late(&self, now: Tick) {
-        // If this thread last checked more than a millisecond ago, its tasks probably have long
-        // polls, or the worker was preempted. Do not request a pass then, because the tasks that a
-        // pass wakes would delay Tokio's own poll of its timers.
-        let Checked { at, mut acted_at } = CHECKED.with(Cell::get);
-        let are_polls_quick = now.0.abs_diff(at) < MILLISECOND;
-        let is_late = self.shard.next() <= now;
-        let is_too_soon = now.0.abs_diff(acted_at) < BETWEEN_CHECKS;
-        if !is_too_soon {
-            acted_at = now.0;
-        }
+        let last = CHECKED.with(Cell::get);
+        let is_too_soon = now.0.abs_diff(last.passed_at) < BETWEEN_CHECKS;
+        let passed_at = if is_too_soon { last.passed_at } else { now.0 };
         CHECKED.with(|checked| {
             checked.set(Checked {
                 at: now.0,
-                acted_at,
+                passed_at,
             })
         });
         if is_too_soon {
             return;
         }
+        // In the last milliseconds before a deadline, every `sleep` comes here. So if this thread was
+        // here more than a millisecond ago, its tasks probably have long polls, or the worker was
+        // preempted. Do not request a pass then, because the tasks that a pass wakes would delay
+        // Tokio's own poll of its timers.
+        let are_polls_quick = now.0.abs_diff(last.at) < MILLISECOND;
+        let is_late = self.shard.next() <= now;
         if !is_late {
             self.try_retract();
         } else if are_polls_quick && !self.alarm.settings.current_thread {

@@ -18,7 +18,7 @@ use std::task::Poll;
 
 use tokio::runtime::{self, Handle};
 
-use super::alarm::interval::{AlarmTimer, HighResolution};
+use super::alarm::interval::{AlarmTimer, Timerfd};
 use super::lifecycle::Driver;
 use super::wakers::contain;
 use crate::platform::is_traced;
@@ -84,7 +84,7 @@ pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
 pub(crate) fn install(
     handle: &Handle,
     mut settings: Settings,
-    precise: Option<HighResolution>,
+    precise: Option<Timerfd>,
 ) -> Result<Arc<Driver>, Arc<Driver>> {
     if let Some(first) = find(handle.id()) {
         return Err(first);
@@ -108,11 +108,7 @@ pub(crate) fn install(
 
 /// Starts a driver in addition to that of the free functions.
 #[track_caller]
-pub(crate) fn start(
-    handle: &Handle,
-    settings: Settings,
-    precise: Option<HighResolution>,
-) -> Arc<Driver> {
+pub(crate) fn start(handle: &Handle, settings: Settings, precise: Option<Timerfd>) -> Arc<Driver> {
     Service::new(handle, settings, precise).spawn(handle)
 }
 
@@ -136,7 +132,7 @@ impl Service {
     ///
     /// Panics in a runtime without timers, with Tokio's message, at the caller's line.
     #[track_caller]
-    fn new(handle: &Handle, settings: Settings, precise: Option<HighResolution>) -> Self {
+    fn new(handle: &Handle, settings: Settings, precise: Option<Timerfd>) -> Self {
         Service(Driver::new(AlarmTimer::new(handle, precise), settings))
     }
 

@@ -40,9 +40,10 @@
 //! next timer. So the timer's [`EntryRef`] is queued instead, and **a thread that locks the shard
 //! later applies the ownership rule to it, as if the cancel came then**: the deadline in the
 //! `EntryRef` is compared with the clock. If it is not after the clock, the entry has become the
-//! driver's, and the cancel is refused. Another timer may have the same key by then. But while its
-//! cancel is queued, a key is reused only after its entry has fired, so by then the clock has
-//! passed the queued deadline. A late cancel therefore needs no acknowledgement, and late cancels
+//! driver's, and the cancel is refused. The key may name another timer's entry by then, but only if
+//! the cancelled entry has fired: nothing else frees that entry while its cancel is queued. A pass
+//! moves the clock to a deadline before it fires the entry, so the comparison refuses such a cancel.
+//! A late cancel therefore needs no acknowledgement, and late cancels
 //! may be applied in any order.
 //!
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
@@ -53,8 +54,8 @@
 //!   threads that drop many timers could then delay the timers that are due. [`extend`](Shard::extend)
 //!   applies none, and leaves them to the next thread that locks the shard. An empty list gives back
 //!   a capacity above [`KEPT`].
-//! * **Arming and resetting apply late cancels last** ([`tidy`](Shard::tidy)), because the wakers that
-//!   are dropped then run user code, and the alarm must not wait for that.
+//! * **Arming, resetting and firing apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
+//!   the wakers runs user code, for which neither the alarm nor due timers must wait.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
 //!   of the list. It waits for the next thread that locks the shard, which is the pass at the
 //!   timer's own deadline at the latest.
@@ -120,7 +121,7 @@ pub(super) struct EntryRef {
 }
 
 /// The entry of an armed timer always has a waker, and the cached entry has none.
-type Entries = Core<Option<Waker>, SLOTS>;
+type Wheel = Core<Option<Waker>, SLOTS>;
 
 /// A shard of a driver.
 ///
@@ -170,7 +171,7 @@ pub(super) struct ShardState {
     reused: u64,
     /// Number of times that a pending timer was given another deadline.
     resets: u64,
-    entries: Entries,
+    wheel: Wheel,
     /// The lag of all timers that fired.
     lag: LagHistogram,
 }
@@ -180,36 +181,37 @@ impl ShardState {
     #[inline(always)]
     fn put(&mut self, when: Tick, waker: Waker) -> u32 {
         let Some(cached) = self.cached.take() else {
-            return self.entries.insert(when.0, Some(waker));
+            return self.wheel.insert(when.0, Some(waker));
         };
         self.reused += 1;
         // The cached entry has no waker, so `forget` leaks nothing. With `forget`, the compiler
         // emits no code that would drop a waker under the lock.
         let set = |old: &mut Option<Waker>| mem::forget(old.replace(waker));
-        self.entries.reschedule_lazily(cached, when.0, set);
+        self.wheel.reschedule_lazily(cached, when.0, set);
         cached
     }
 
     /// Removes the cached entry from the wheel.
     fn remove_cached(&mut self) {
         if let Some(cached) = self.cached.take() {
-            mem::forget(self.entries.remove(cached));
+            mem::forget(self.wheel.remove(cached));
         }
     }
 
     /// Returns the counts. Removes the cached entry first, which is no timer's.
     fn snapshot(&mut self) -> Snapshot {
         self.remove_cached();
+        // Each timer that fires is recorded once.
         let fired = self.lag.count();
         Snapshot {
-            registered: self.entries.inserted() + self.reused,
+            registered: self.wheel.inserted() + self.reused,
             fired,
-            cancelled: self.entries.removed() - fired + self.reused,
-            pending: self.entries.len(),
+            cancelled: self.wheel.removed() - fired + self.reused,
+            pending: self.wheel.len(),
             reset: self.resets,
-            cascaded: self.entries.cascaded(),
+            cascaded: self.wheel.cascaded(),
             lag: self.lag.clone(),
-            slab_capacity: self.entries.capacity(),
+            slab_capacity: self.wheel.capacity(),
             ..Snapshot::default()
         }
     }
@@ -222,13 +224,13 @@ pub(super) type Held<'a> = LockGuard<'a, ShardState>;
 impl Shard {
     /// Creates a shard whose clock shows `now`, with memory for this many timers.
     pub(super) fn new(now: Tick, capacity: usize) -> Self {
-        let mut entries = Entries::starting_at(now.0);
-        entries.reserve(capacity);
+        let mut wheel = Wheel::starting_at(now.0);
+        wheel.reserve(capacity);
         let state = ShardState {
             cached: None,
             reused: 0,
             resets: 0,
-            entries,
+            wheel,
             lag: LagHistogram::new(),
         };
         let shard = Shard {
@@ -241,7 +243,7 @@ impl Shard {
         // every access, so it precedes every store, and a sequentially consistent load that returns
         // it comes before every sequentially consistent store in the single total order.
         shard.move_clock(now);
-        shard.publish(Tick::NEVER);
+        shard.store_next(Tick::NEVER);
         shard.publish_fast_path(Tick::NEVER);
         shard
     }
@@ -304,11 +306,11 @@ impl Shard {
     #[inline]
     fn lower_next(&self, when: Tick) {
         if when.0 < self.published.next.load(Ordering::Relaxed) {
-            self.publish(when);
+            self.store_next(when);
         }
     }
 
-    fn publish(&self, next: Tick) {
+    fn store_next(&self, next: Tick) {
         self.published.next.store(next.0, Ordering::SeqCst);
     }
 
@@ -331,7 +333,7 @@ impl Shard {
 
     /// Applies all late cancels, except those that are queued concurrently, and then waits for the
     /// lock.
-    pub(super) fn wait(&self) -> Held<'_> {
+    pub(super) fn apply_late_cancels_and_lock(&self) -> Held<'_> {
         self.apply_late_cancels();
         platform::wait(&self.state)
     }
@@ -349,7 +351,7 @@ impl Shard {
     /// first.
     #[inline]
     fn unlock(&self, state: Held<'_>) {
-        if self.has_late_cancels() || state.entries.has_garbage() {
+        if self.has_late_cancels() || state.wheel.has_garbage() {
             self.unlock_and_tidy(state);
         }
     }
@@ -376,7 +378,7 @@ impl Shard {
         for (&mut entry, waker) in batch.iter_mut().zip(&mut wakers) {
             *waker = self.retire(&mut state, entry);
         }
-        let garbage = state.entries.take_garbage();
+        let garbage = state.wheel.take_garbage();
         drop(state);
         drop((emptied, garbage));
         // A task's waker may be the last reference to a runtime that has ended, and that runtime's
@@ -394,10 +396,10 @@ impl Shard {
             return None;
         }
         if state.cached.is_some() {
-            return state.entries.remove(entry.key);
+            return state.wheel.remove(entry.key);
         }
         state.cached = Some(entry.key);
-        state.entries.get_mut(entry.key).take()
+        state.wheel.get_mut(entry.key).take()
     }
 
     /// Returns `true` if late cancels are queued.

@@ -1,8 +1,8 @@
-//! Wakers, which are user code: how they are compared, woken and dropped.
+//! Wakers, which are user code: how they are compared and woken, and how user code is contained.
 //!
 //! # Ground rules
 //!
-//! * **Wake and drop wakers here while no lock is held.**
+//! * **Wake wakers here while no lock is held.**
 //! * **A panic of another task's waker is caught here.** Only a timer's own waker is dropped
 //!   uncaught: if that panics, the drop of the timer panics.
 

@@ -3,7 +3,7 @@
 //! level, unless the deadline was extended lazily in the meantime.
 //!
 //! **No entry is lost if the closure that fires entries panics**, except the one that it was called
-//! for. Keys are out of their slot while their entries fire, so `Burst` and `Due` put them back
+//! for. Keys are out of their slot while their entries fire, so `Burst` and `Firing` put them back
 //! when dropped.
 
 use super::core::Core;
@@ -52,13 +52,13 @@ impl Progress {
 
 /// An entry that is firing and whose key is in no slot. When it is dropped, even by a panic, it
 /// goes into the slot of its next deadline, or is removed from the wheel if it has none.
-struct Due<'a, T, const SLOTS: usize> {
+struct Firing<'a, T, const SLOTS: usize> {
     core: &'a mut Core<T, SLOTS>,
     key: u32,
     next: Option<u64>,
 }
 
-impl<T, const SLOTS: usize> Drop for Due<'_, T, SLOTS> {
+impl<T, const SLOTS: usize> Drop for Firing<'_, T, SLOTS> {
     fn drop(&mut self) {
         let core = &mut *self.core;
         // There is no tick after the last one, so nothing can fire again there.
@@ -101,7 +101,7 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
     /// Takes a few entries out of a slot and subtracts their number from `budget`. Entries with a
     /// deadline up to `due` fire, and all others cascade.
     #[inline]
-    fn fire(
+    fn run(
         &mut self,
         slot: SlotId,
         budget: &mut usize,
@@ -163,9 +163,9 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     ) -> Progress {
         self.advance_with(to, 0, 0, usize::MAX, &mut |core, key, deadline| {
             let next = None;
-            let mut due = Due { core, key, next };
-            let value = &mut due.core.entries.at_mut(key).value;
-            due.next = fire(key, deadline, value);
+            let mut firing = Firing { core, key, next };
+            let value = &mut firing.core.entries.at_mut(key).value;
+            firing.next = fire(key, deadline, value);
         })
     }
 
@@ -194,15 +194,16 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             }
             debug_assert!(start >= burst.core.now, "passed an occupied slot");
             burst.core.now = start;
-            // No entry that is left is due before this slot starts, or before `earliest`, so no
-            // entry fires before one that is due more than `apart` ticks earlier. The bound is
-            // needed because a deadline that was extended lazily may be far beyond the slot's end.
+            // Entries of this slot that are due by `due` fire now, and the rest cascade. Every entry
+            // that is left is due at `max(start, earliest)` or later, so none fires before one that is
+            // due more than `apart` earlier. `to` alone would not do as the bound: an entry that was
+            // extended lazily far beyond this slot would fire before earlier ones in later slots.
             let due = start.max(earliest).saturating_add(apart).min(to);
             while !burst.core.slots.list(slot).is_empty() {
                 if budget == 0 {
                     return Progress::Unfinished;
                 }
-                burst.fire(slot, &mut budget, due, fire);
+                burst.run(slot, &mut budget, due, fire);
             }
         }
         burst.core.now = to;
@@ -234,6 +235,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
                 break;
             }
             let Some(of_slot) = self.earliest_of_few(slot, &mut few) else {
+                // The start is before the earliest deadline that was found.
                 return Some(start);
             };
             earliest = Some(earliest.map_or(of_slot, |earliest| earliest.min(of_slot)));

@@ -126,7 +126,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     #[cold]
     #[inline(never)]
     fn remove_survivor(&mut self, key: u32) -> T {
-        let entry = self.entries.remove(key);
+        let entry = self.entries.remove_survivor(key);
         self.unlink(entry.place);
         entry.value
     }

@@ -168,7 +168,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
 
     #[cold]
     #[inline(never)]
-    fn remove_survivor(&mut self, key: u32) -> T {
+    pub(super) fn remove_survivor(&mut self, key: u32) -> T {
         self.removed += 1;
         self.survivors.remove(&key).expect(NO_VALUE)
     }
@@ -237,13 +237,13 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Removes pages from the end of the list, as long as they have neither values nor survivors.
     fn remove_last_pages(&mut self) {
         let survivor = self.survivors.last_key_value();
-        let known = survivor.map_or(0, |(&key, _)| Self::split(key).0 + 1);
-        while self.pages.len() > known && self.pages.last().is_some_and(Slab::is_empty) {
+        let needed = survivor.map_or(0, |(&key, _)| Self::split(key).0 + 1);
+        while self.pages.len() > needed && self.pages.last().is_some_and(Slab::is_empty) {
             self.pages.pop();
         }
-        let known = self.pages.len() as u32;
+        let count = self.pages.len() as u32;
         self.pages.shrink_to_fit();
-        self.others.retain(|&number| number < known);
+        self.others.retain(|&number| number < count);
         self.others.shrink_to_fit();
     }
 

@@ -59,7 +59,7 @@ pub(in crate::driver) struct AlarmTimer {
     /// because polling an interval reads the clock.)
     probe: Pin<Box<Sleep>>,
     /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
-    precise: Option<HighResolution>,
+    timerfd: Option<Timerfd>,
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
@@ -76,7 +76,7 @@ impl AlarmTimer {
     /// Panics under the same conditions as `tokio::time::interval`: outside a runtime, and in a
     /// runtime without timers.
     #[track_caller]
-    pub(in crate::driver) fn new(runtime: &Handle, precise: Option<HighResolution>) -> Self {
+    pub(in crate::driver) fn new(runtime: &Handle, timerfd: Option<Timerfd>) -> Self {
         let _unseen = spans::unseen();
         // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
         // would not.
@@ -86,7 +86,7 @@ impl AlarmTimer {
         AlarmTimer {
             interval,
             probe,
-            precise,
+            timerfd,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
             set_for: Tick::NEVER,
@@ -96,8 +96,8 @@ impl AlarmTimer {
     /// Notes that one of the two sources has fired: neither counts as set any more.
     pub(super) fn forget_all(&mut self, now: Tick) {
         self.set_for = Tick::NEVER;
-        if let Some(precise) = &mut self.precise {
-            precise.last_wakeup = now;
+        if let Some(timerfd) = &mut self.timerfd {
+            timerfd.last_wakeup = now;
         }
         self.forget_timerfd();
     }
@@ -105,8 +105,8 @@ impl AlarmTimer {
     /// Notes that the timerfd does not count as set any more. It may have fired, and its wake-up
     /// may have been mistaken for the interval's.
     pub(super) fn forget_timerfd(&mut self) {
-        if let Some(precise) = &mut self.precise {
-            precise.set_to = Tick::NEVER;
+        if let Some(timerfd) = &mut self.timerfd {
+            timerfd.set_to = Tick::NEVER;
         }
     }
 
@@ -114,13 +114,13 @@ impl AlarmTimer {
     /// instead: at the target if there is no timerfd or it could not be set, and [`TIMERFD_RANGE`]
     /// before a target that is further ahead, to set the timerfd then.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
-        let Some(precise) = &mut self.precise else {
+        let Some(timerfd) = &mut self.timerfd else {
             return Some(target);
         };
         if target.saturating_since(now) > TIMERFD_RANGE {
             return Some(target.saturating_sub(TIMERFD_RANGE));
         }
-        if !precise.set(target, now, &self.waker) {
+        if !timerfd.set(target, now, &self.waker) {
             return Some(target);
         }
         self.set_for = target;
@@ -129,7 +129,7 @@ impl AlarmTimer {
 
     /// Arms Tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
     /// the interval fired immediately or Tokio panicked.
-    pub(super) fn arm(&mut self, at: Tick, target: Tick) -> bool {
+    pub(super) fn arm_interval(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may fire the alarm, and then the timerfd must not count as set.
         self.forget_timerfd();
         ARMING.with(|arming| arming.set(true));
@@ -201,7 +201,7 @@ const AWAITED: Duration = Duration::from_millis(10);
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);
 
 /// A timerfd, and what it is set to.
-pub(crate) struct HighResolution {
+pub(crate) struct Timerfd {
     descriptor: Descriptor,
     spacing: Duration,
     /// When the record of a wake-up was last consumed.
@@ -210,15 +210,15 @@ pub(crate) struct HighResolution {
     set_to: Tick,
 }
 
-impl HighResolution {
+impl Timerfd {
     /// Opens a timerfd of the current runtime.
     #[track_caller]
     pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
-        Descriptor::open().map(|descriptor| HighResolution::new(descriptor, spacing))
+        Descriptor::open().map(|descriptor| Timerfd::new(descriptor, spacing))
     }
 
     pub(in crate::driver) fn new(descriptor: Descriptor, spacing: Duration) -> Self {
-        HighResolution {
+        Timerfd {
             descriptor,
             spacing,
             last_wakeup: Tick::ZERO,
@@ -227,7 +227,8 @@ impl HighResolution {
     }
 
     /// Sets the timerfd for `target`, or leaves it alone if it has expired and its wake-up was not
-    /// delivered yet. Either way it wakes the waker. Returns `false` if it could not be set.
+    /// delivered yet. Either way its expiry will wake the waker, but this call never does.
+    /// Returns `false` if it could not be set.
     fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
         let is_awaited = self.set_to <= now && now < self.set_to.saturating_add(AWAITED);
         if is_awaited {

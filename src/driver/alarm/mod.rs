@@ -28,7 +28,7 @@
 //! | the target | the earliest `next` of all shards |
 //! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
 //! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once one of them has fired. Only under the mutex |
-//! | `at`, `HighResolution::set_to` | when the interval or the timerfd fires for the target |
+//! | `at`, `Timerfd::set_to` | when the interval or the timerfd fires for the target |
 //!
 //! # Ground rules
 //!
@@ -115,10 +115,15 @@ impl Alarm {
     }
 
     /// Finds the grid, and notes if the clock may be paused. Call this after the driver task was
-    /// spawned: because closing a driver takes the timer out under the mutex, the runtime has not
-    /// ended while the mutex is held and there is a timer.
+    /// spawned. From then on, a runtime that ends closes the driver first, under this mutex. So while
+    /// `ask` finds a timer, Tokio's time driver still runs.
     pub(super) fn begin(&self) {
-        self.ask(|timer| self.grid.find(|deadline| timer.tokio_has_reached(deadline)));
+        self.ask(|timer| {
+            if let Some(now) = timer.now() {
+                self.grid
+                    .find(now, |deadline| timer.tokio_has_reached(deadline));
+            }
+        });
         // This notes whether the clock may be paused.
         let _now = self.read_clock();
     }
@@ -184,7 +189,7 @@ impl Alarm {
 
 /// Firing.
 impl Alarm {
-    /// Returns when the alarm fires at the latest, or [`Tick::NEVER`] while nothing is armed.
+    /// Returns the published target, or [`Tick::NEVER`] if no timer is armed.
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
@@ -256,24 +261,25 @@ impl Alarm {
     /// its `next`.
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
         loop {
-            let settled = earliest(shards.clone());
-            self.armed_for.store(settled.0, Ordering::SeqCst);
-            let fast_path_from = self.fast_path_from(settled.max(now));
+            let target = earliest(shards.clone());
+            self.armed_for.store(target.0, Ordering::SeqCst);
+            let fast_path_from = self.fast_path_after(target.max(now));
             for shard in shards.clone() {
                 shard.publish_fast_path(fast_path_from);
             }
-            if earliest(shards.clone()) >= settled {
-                return settled;
+            if earliest(shards.clone()) >= target {
+                return target;
             }
         }
     }
 
     /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
-    /// `fires_at`. Such a timer cannot move the alarm: Tokio rounds the alarm up by less than a
-    /// millisecond, so the alarm still fires before that deadline, and the pass then re-arms it for
-    /// the next one. Nothing has to be rounded, either. (With a configured tick, or if the clock
-    /// may be paused, no timer takes the fast path.)
-    fn fast_path_from(&self, fires_at: Tick) -> Tick {
+    /// `fires_at`, which is not before the present time. Two facts make the fast path safe. Such a
+    /// timer cannot move the alarm: Tokio rounds the alarm up by less than a millisecond, so it still
+    /// fires before that deadline, and the pass then re-arms it for the next one. And the deadline is
+    /// at least a millisecond ahead, so nothing has to be rounded. (With a configured tick, or if
+    /// the clock may be paused, no timer takes the fast path.)
+    fn fast_path_after(&self, fires_at: Tick) -> Tick {
         if self.settings.tick.is_some() || self.may_pause() {
             Tick::NEVER
         } else if self.settings.is_precise {
@@ -304,7 +310,7 @@ impl Alarm {
         if timer.set_for < target {
             self.disarm(timer);
         }
-        if timer.arm(at, target) {
+        if timer.arm_interval(at, target) {
             return true;
         }
         // 3. Tokio's clock has passed the target, because this thread was preempted or because the
@@ -315,7 +321,7 @@ impl Alarm {
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);
-            timer.arm(Tick::really_now().saturating_add(soon), target);
+            timer.arm_interval(Tick::really_now().saturating_add(soon), target);
         }
         false
     }
@@ -325,7 +331,7 @@ impl Alarm {
     /// this lets the interval fire now, on this thread, does not poll it again, and consumes the
     /// record.
     fn disarm(&self, timer: &mut AlarmTimer) {
-        timer.arm(Tick::ZERO, Tick::NEVER);
+        timer.arm_interval(Tick::ZERO, Tick::NEVER);
         self.take_fired();
     }
 }

@@ -8,7 +8,7 @@ use futures::task::{ArcWake, waker};
 use loom::thread;
 
 use crate::clock::Tick;
-use crate::driver::HighResolution;
+use crate::driver::Timerfd;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::lifecycle::{Driver, Home};
@@ -105,7 +105,7 @@ impl Model {
         let open = || Descriptor::open().unwrap();
         let descriptor = settings.is_precise.then(open);
         let io = descriptor.as_ref().map(Descriptor::io);
-        let precise = descriptor.map(|it| HighResolution::new(it, SPACING));
+        let precise = descriptor.map(|it| Timerfd::new(it, SPACING));
         let timer = AlarmTimer::new(&fake::runtime(), precise);
         let time = timer.interval.time();
         let model = Model {
@@ -128,7 +128,7 @@ impl Model {
     /// Tells the driver when Tokio's milliseconds begin, so that it rounds near deadlines to them.
     pub(super) fn know_the_grid(&self) {
         let grid = &self.driver.alarm.grid;
-        grid.find(|deadline| deadline == Tick(0));
+        grid.find(Tick(0), |deadline| deadline == Tick(0));
     }
 
     pub(super) fn home(&self, shard: usize) -> &Arc<Home> {

@@ -53,9 +53,10 @@ impl Shard {
         while self.next() <= pass.now {
             self.expire(pass);
             pass.wake_batch();
+            self.tidy();
             if self.next() <= pass.now {
                 // If a timer has to wait because the pass is long, that wait counts as lag.
-                pass.seen = clock();
+                pass.seen = clock().max(pass.seen);
             }
         }
     }
@@ -70,9 +71,10 @@ impl Shard {
         // Timers less than a millisecond apart may fire in any order, so few of them have to
         // cascade: none, if every timer that is due became due within the last millisecond.
         let (earliest, apart) = (self.next().0, MILLISECOND - 1);
-        let ShardState { entries, lag, .. } = &mut *state;
-        // No deadline that fires is later than this, so the subtraction below does not overflow.
-        let seen = pass.seen.max(pass.now).0.max(entries.now());
+        let ShardState { wheel, lag, .. } = &mut *state;
+        // Another pass may have moved the wheel further than `seen`. No deadline that fires is later
+        // than this, so the subtraction below does not overflow.
+        let seen = pass.seen.0.max(wheel.now());
         let mut fire = |_, deadline, waker| {
             // The batch is empty from `len` on, so the old value is `None`, and `forget` leaks
             // nothing. With `forget`, the compiler emits no code that would drop a waker under the
@@ -81,16 +83,20 @@ impl Shard {
             pass.len += 1;
             lag.record(seen - deadline);
         };
-        let progress = entries.advance(pass.now.0, earliest, apart, BATCH, &mut fire);
+        let progress = wheel.advance(pass.now.0, earliest, apart, BATCH, &mut fire);
         if progress.is_caught_up() {
             self.publish_next(&state);
         }
-        self.unlock(state);
+        let garbage = state.wheel.take_garbage();
+        drop(state);
+        drop(garbage);
     }
 
-    /// Publishes the earliest deadline, which may be later than the one before.
+    /// Publishes the earliest deadline, as far as it is known. This never lowers `next`, because the
+    /// result of the search and `next` are both lower bounds.
     fn publish_next(&self, state: &ShardState) {
-        self.publish(state.entries.next_expiration().map_or(Tick::NEVER, Tick));
+        let found = state.wheel.next_expiration().map_or(Tick::NEVER, Tick);
+        self.store_next(found.max(self.next()));
     }
 
     /// Publishes the earliest deadline again after a timer was cancelled or reset, and releases the
@@ -106,7 +112,7 @@ impl Shard {
     /// Returns the counts. Applies all late cancels first, so that the entries of cancelled timers
     /// are freed.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut state = self.wait();
+        let mut state = self.apply_late_cancels_and_lock();
         let counts = state.snapshot();
         self.unlock(state);
         counts
@@ -115,14 +121,14 @@ impl Shard {
     /// Closes the shard and returns the wakers of all pending timers, which count as cancelled.
     /// From here on, every operation is refused.
     pub(in crate::driver) fn close(&self) -> impl Iterator<Item = Waker> {
-        let mut state = self.wait();
+        let mut state = self.apply_late_cancels_and_lock();
         state.remove_cached();
         self.move_clock(Tick::NEVER);
-        self.publish(Tick::NEVER);
+        self.store_next(Tick::NEVER);
         self.end_binding();
         self.publish_fast_path(Tick::NEVER);
-        let entries = state.entries.take();
+        let wheel = state.wheel.take();
         drop(state);
-        entries.into_values().filter_map(|(_, waker)| waker)
+        wheel.into_values().filter_map(|(_, waker)| waker)
     }
 }

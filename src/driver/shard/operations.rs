@@ -56,7 +56,7 @@ impl Shard {
         if !self.admits(entry.when) {
             return Err(waker);
         }
-        let old = state.entries.get_mut(entry.key).replace(waker);
+        let old = state.wheel.get_mut(entry.key).replace(waker);
         self.unlock(state);
         Ok(old)
     }
@@ -72,7 +72,7 @@ impl Shard {
         if !self.admits(entry.when) {
             return false;
         }
-        let is_extended = state.entries.extend(entry.key, deadline.0);
+        let is_extended = state.wheel.extend(entry.key, deadline.0);
         state.resets += u64::from(is_extended);
         is_extended
     }
@@ -91,11 +91,9 @@ impl Shard {
         state.resets += 1;
         if deadline <= self.clock() {
             state.lag.record(0);
-            return Reset::Fired(state.entries.remove(entry.key));
+            return Reset::Fired(state.wheel.remove(entry.key));
         }
-        state
-            .entries
-            .reschedule_lazily(entry.key, deadline.0, |_| ());
+        state.wheel.reschedule_lazily(entry.key, deadline.0, |_| ());
         self.lower_next(deadline);
         Reset::Moved
     }

@@ -75,7 +75,7 @@ fn a_free_shard_applies_queued_cancels_in_batches() {
 #[test]
 fn cancels_are_queued_while_the_shard_is_busy() {
     let (shard, entries) = shard_of(100);
-    let held = shard.wait();
+    let held = shard.apply_late_cancels_and_lock();
     cancel_later(shard, &entries);
     drop(held);
     assert_eq!(counts(shard), (100, 0, 100, 0));
@@ -90,13 +90,14 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
         (cancels.len(), cancels.capacity() > KEPT)
     };
     let (shard, entries) = shard_of(ALL);
-    let held = shard.wait();
+    let held = shard.apply_late_cancels_and_lock();
     cancel_later(shard, &entries);
     assert_eq!(queued(shard), (ALL, true), "each timer is queued once");
     drop(held);
     assert!(arm(shard, LAST).is_some());
     assert_eq!(queued(shard), (ALL - BATCH, true));
     shard.expire(&mut Pass::at(Tick(1)));
+    shard.tidy();
     assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
     // The pass applies them although nothing is due.
     shard.apply_late_cancels();
@@ -119,7 +120,7 @@ fn a_critical_section_applies_the_queued_cancels() {
 #[test]
 fn a_busy_shard_does_not_keep_its_own_thread_waiting() {
     let (shard, entries) = shard_of(1);
-    let held = shard.wait();
+    let held = shard.apply_late_cancels_and_lock();
     assert!(!cancel(shard, entries[0]));
     shard.cancel_later(entries[0]);
     drop(held);
@@ -192,10 +193,10 @@ fn a_reset_that_the_clock_has_overtaken_counts_as_reset_and_fired() {
 fn one_cancelled_entry_is_cached_and_the_next_timer_takes_it_over() {
     let (shard, entries) = shard_of(2);
     assert!(cancel(shard, entries[0]) && cancel(shard, entries[1]));
-    assert_eq!(shard.wait().entries.len(), 1);
+    assert_eq!(shard.apply_late_cancels_and_lock().wheel.len(), 1);
     let next = arm(shard, LAST);
     assert!(next == Some(entries[0].key));
-    assert_eq!(shard.wait().entries.inserted(), 2);
+    assert_eq!(shard.apply_late_cancels_and_lock().wheel.inserted(), 2);
     assert_eq!(counts(shard), (3, 0, 2, 1));
 }
 
@@ -206,6 +207,20 @@ fn a_cached_entry_does_not_outlive_its_driver() {
     assert_eq!(shard.close().count(), 0);
     assert_eq!(arm(shard, LAST), None);
     assert_eq!(counts(shard), (1, 0, 1, 0));
+}
+
+/// With many timers in a slot, the search stops at the start of the slot, which is earlier.
+#[test]
+fn a_search_does_not_lower_next() {
+    let (shard, _) = shard_of(0);
+    let earliest = Tick(6_000_000_000);
+    for later in 0..100 {
+        arm(shard, Tick(earliest.0 + later));
+    }
+    let state = shard.apply_late_cancels_and_lock();
+    assert!(state.wheel.next_expiration() < Some(earliest.0));
+    assert!(!shard.search_next(state));
+    assert_eq!(shard.next(), earliest);
 }
 
 /// Another timer may have the key of an entry that has fired.
@@ -223,7 +238,7 @@ fn a_timer_that_has_fired_extends_no_entry() {
 fn a_cached_entry_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
-    assert!(shard.search_next(shard.wait()));
+    assert!(shard.search_next(shard.apply_late_cancels_and_lock()));
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
@@ -284,7 +299,7 @@ fn a_search_for_the_next_deadline_frees_what_it_removes() {
     for entry in entries {
         assert!(cancel(shard, entry));
         shard.search_next(shard.try_lock().unwrap());
-        assert!(!shard.wait().entries.has_garbage());
+        assert!(!shard.apply_late_cancels_and_lock().wheel.has_garbage());
     }
 }
 

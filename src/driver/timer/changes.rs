@@ -44,8 +44,8 @@ impl Timer {
     /// again. Gives the waker back if that tick has come, or if the driver has shut down.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
-        // A tick that was refused is not tried again. Either `when` now returns a later one, because
-        // the shard's clock has moved on, or the timer is due.
+        // A shard refuses a tick that is not after its clock, so the deadline has passed. A timer that
+        // still has to wait gets a later tick from `at_own_deadline`. Any other is due.
         while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
             let armed = self.arm_at_home(when, waker);
             waker = match armed.or_else(|waker| self.arm_anywhere(when, waker)) {
