@@ -20,7 +20,7 @@
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
 //!   timer can take it over. A shard has at most one.
 //! * **Late cancel.** A cancel that is queued, because this thread's home is another one, or because
-//!   the shard is busy. The threads that lock the shard afterwards apply it.
+//!   the shard is busy. Threads that lock the shard afterwards apply it.
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
 //!   reset. This is done immediately only if the clock may be paused, because Tokio would otherwise
 //!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that

@@ -10,8 +10,8 @@
 //!
 //! | driver | deadline | the timer fires |
 //! | --- | --- | --- |
+//! | one that does not know Tokio's milliseconds yet | less than a millisecond ahead, or any if the clock may be paused | as with high resolution |
 //! | one whose clock may be paused | any | in Tokio's millisecond; immediately if that has come |
-//! | one that does not know Tokio's milliseconds yet | nearer than a millisecond | as with high resolution |
 //! | any | at least a millisecond ahead | at its deadline |
 //! | high resolution | nearer | at its deadline; when the alarm next fires if the deadline has just passed; immediately if it passed at least a millisecond ago |
 //! | any other | nearer | in Tokio's millisecond; immediately if that has come |

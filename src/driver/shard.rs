@@ -49,13 +49,13 @@
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
 //!   are queued while a pass is firing their entries.
-//! * Each critical section applies at most [`BATCH`] of them. An expiry pass first applies all that
+//! * A thread that releases the lock first applies at most [`BATCH`] of them. An expiry pass first applies all that
 //!   are queued when it reaches the shard. It does not wait until the list is empty, because
 //!   threads that drop many timers could then delay the timers that are due. [`extend`](Shard::extend)
 //!   applies none, and leaves them to the next thread that locks the shard. An empty list gives back
 //!   a capacity above [`KEPT`].
-//! * **Arming, resetting and firing apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
-//!   the wakers runs user code, for which neither the alarm nor due timers must wait.
+//! * **Arming and moving a timer apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
+//!   the wakers runs user code, for which the alarm must not wait.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
 //!   of the list. It waits for the next thread that locks the shard, which is the pass at the
 //!   timer's own deadline at the latest.
@@ -426,8 +426,7 @@ impl Shard {
         }
     }
 
-    /// Applies late cancels if any are queued and the shard is free. Garbage waits for the next
-    /// `unlock`.
+    /// Applies late cancels if any are queued and the shard is free.
     #[inline]
     pub(super) fn tidy(&self) {
         if self.has_late_cancels() {

@@ -27,7 +27,7 @@
 //! | a shard's `next` | the shard needs a pass then. It may be too early, but is never too late |
 //! | the target | the earliest `next` of all shards |
 //! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
-//! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once one of them has fired. Only under the mutex |
+//! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once `rearm` has found that one of them fired. Only under the mutex |
 //! | `at`, `Timerfd::set_to` | when the interval or the timerfd fires for the target |
 //!
 //! # Ground rules

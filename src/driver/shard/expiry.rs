@@ -53,7 +53,6 @@ impl Shard {
         while self.next() <= pass.now {
             self.expire(pass);
             pass.wake_batch();
-            self.tidy();
             if self.next() <= pass.now {
                 // If a timer has to wait because the pass is long, that wait counts as lag.
                 pass.seen = clock().max(pass.seen);
@@ -87,9 +86,7 @@ impl Shard {
         if progress.is_caught_up() {
             self.publish_next(&state);
         }
-        let garbage = state.wheel.take_garbage();
-        drop(state);
-        drop(garbage);
+        self.unlock(state);
     }
 
     /// Publishes the earliest deadline, as far as it is known. This never lowers `next`, because the

@@ -89,12 +89,18 @@ impl Shard {
             return Reset::Refused;
         }
         state.resets += 1;
-        if deadline <= self.clock() {
+        let reset = if deadline <= self.clock() {
             state.lag.record(0);
-            return Reset::Fired(state.wheel.remove(entry.key));
-        }
-        state.wheel.reschedule_lazily(entry.key, deadline.0, |_| ());
-        self.lower_next(deadline);
-        Reset::Moved
+            Reset::Fired(state.wheel.remove(entry.key))
+        } else {
+            state.wheel.reschedule_lazily(entry.key, deadline.0, |_| ());
+            self.lower_next(deadline);
+            Reset::Moved
+        };
+        // Freed here, because a program may do nothing but reset for a long time.
+        let garbage = state.wheel.take_garbage();
+        drop(state);
+        drop(garbage);
+        reset
     }
 }

@@ -97,7 +97,6 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     assert!(arm(shard, LAST).is_some());
     assert_eq!(queued(shard), (ALL - BATCH, true));
     shard.expire(&mut Pass::at(Tick(1)));
-    shard.tidy();
     assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
     // The pass applies them although nothing is due.
     shard.apply_late_cancels();
@@ -207,6 +206,18 @@ fn a_cached_entry_does_not_outlive_its_driver() {
     assert_eq!(shard.close().count(), 0);
     assert_eq!(arm(shard, LAST), None);
     assert_eq!(counts(shard), (1, 0, 1, 0));
+}
+
+/// A program may reset timers for a long time without any other operation.
+#[test]
+fn resets_leave_no_garbage() {
+    for to in [Tick(1), Tick(900)] {
+        let (shard, entries) = shard_of(2 * PAGE);
+        for entry in entries {
+            shard.reset(entry, to);
+            assert!(!shard.try_lock().unwrap().wheel.has_garbage());
+        }
+    }
 }
 
 /// With many timers in a slot, the search stops at the start of the slot, which is earlier.
