@@ -263,8 +263,9 @@ fn request_binding(handle: &Handle, home: &Home) {
     let Some(index) = worker_index() else { return };
     let driver = home.driver().filter(|driver| driver.is_open());
     let Some(driver) = driver else { return };
-    // End the previous binding. Its thread no longer runs this worker, unless it is this thread. (Or,
-    // if an unbound worker has entered another runtime, it is another worker, which binds itself again.)
+    // This index now belongs to this thread, so no other thread may stay bound to it. (If this thread
+    // is a worker of another runtime and has entered this one, a rightful binding ends, and that worker
+    // requests another.)
     end_binding(driver.home(index), index);
     let runtime = handle.id();
     // This calls the runtime's hooks for tasks.

@@ -171,12 +171,7 @@ impl Home {
 
     /// Moves the alarm if this deadline is earlier. Call this after the entry has its deadline.
     ///
-    /// **No timer is lost.** This thread has stored a `next` no later than the deadline, and now loads
-    /// what a thread that arms the alarm stores before it loads every `next` again. All of these are
-    /// sequentially consistent, so either this thread sees how the alarm is armed, or the other one
-    /// sees the deadline; see `Alarm::settle`. (`lower_next` stores nothing if `next` is early enough
-    /// already, and `publish_fast_path` nothing if the value is the same. The store that they rely on
-    /// then came before, under the shard's lock or the alarm's mutex.)
+    /// **No timer is lost**: `Alarm::settle` has the argument.
     ///
     /// Call this even if `next` was early enough already, because the thread that published that
     /// `next` may be preempted before it arms the alarm. Extending a timer is exempt: arming

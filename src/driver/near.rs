@@ -2,7 +2,7 @@
 //!
 //! A timer on the fast path keeps its deadline, to the nanosecond, and never comes here: nothing
 //! has to be rounded for it, and the alarm need not be moved. `fast_path_from` is a millisecond
-//! after the alarm fires (exceptions are in `Alarm::fast_path_from`). For an earlier deadline,
+//! after the alarm fires (exceptions are in `Alarm::fast_path_after`). For an earlier deadline,
 //! [`Alarm::when_near`] decides. It never rounds down.
 //!
 //! A driver with a configured tick first rounds the deadline up to the next multiple of the tick

@@ -24,7 +24,7 @@
 //! # The check for late timers
 //!
 //! A task that makes a timer with `sleep` or `timeout` compares the next deadline of its shard with
-//! the time. If that timer is late, or due within [`SOON`](super::shard::SOON), the task runs a check:
+//! the time. If that timer is late, or due within [`SOON`], the task runs a check:
 //!
 //! * **Late.** Tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
 //!   them. If a timer is late on a busy multi-thread runtime, the check wakes the driver task,
@@ -50,7 +50,7 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use super::lifecycle::{Driver, Home};
-use super::shard::Pass;
+use super::shard::{Pass, SOON};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{lock, thread_local};
@@ -107,21 +107,26 @@ impl Driver {
     }
 }
 
-/// How long, in nanoseconds, a thread waits after a check has requested a pass or searched the shard
-/// before another check may do so.
-const BETWEEN_CHECKS: u64 = 250_000;
+/// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
+const BETWEEN_REQUESTS: u64 = 250_000;
+/// The same for one that may re-arm the alarm. This is longer, because such a check would also put off
+/// the next request, and late timers would wait for it.
+const BETWEEN_ARMINGS: u64 = SOON / 2;
 
-/// When this thread last checked for late timers, and when a check last came after
-/// [`BETWEEN_CHECKS`], by the clock of the runtime for which it checked. The clock of the present
-/// runtime may be behind that.
+/// When this thread last called `check_for_late`, and when a call was last not refused as too soon,
+/// whether or not it then did anything. By the clock of the runtime for which it checked: the clock of
+/// the present runtime may be behind that.
 #[derive(Clone, Copy)]
 struct Checked {
-    at: u64,
-    passed_at: u64,
+    called_at: u64,
+    checked_at: u64,
 }
 
 thread_local! {
-    static CHECKED: Cell<Checked> = const { Cell::new(Checked { at: 0, passed_at: 0 }) };
+    static CHECKED: Cell<Checked> = const { Cell::new(Checked {
+        called_at: 0,
+        checked_at: 0,
+    }) };
 }
 
 impl Home {
@@ -130,12 +135,17 @@ impl Home {
     #[cold]
     pub(super) fn check_for_late(&self, now: Tick) {
         let last = CHECKED.with(Cell::get);
-        let is_too_soon = now.0.abs_diff(last.passed_at) < BETWEEN_CHECKS;
-        let passed_at = if is_too_soon { last.passed_at } else { now.0 };
+        let is_late = self.shard.next() <= now;
+        let interval = match is_late {
+            true => BETWEEN_REQUESTS,
+            false => BETWEEN_ARMINGS,
+        };
+        let is_too_soon = now.0.abs_diff(last.checked_at) < interval;
+        let checked_at = if is_too_soon { last.checked_at } else { now.0 };
         CHECKED.with(|checked| {
             checked.set(Checked {
-                at: now.0,
-                passed_at,
+                called_at: now.0,
+                checked_at,
             })
         });
         if is_too_soon {
@@ -145,8 +155,7 @@ impl Home {
         // here more than a millisecond ago, its tasks probably have long polls, or the worker was
         // preempted. Do not request a pass then, because the tasks that a pass wakes would delay
         // Tokio's own poll of its timers.
-        let are_polls_quick = now.0.abs_diff(last.at) < MILLISECOND;
-        let is_late = self.shard.next() <= now;
+        let are_polls_quick = now.0.abs_diff(last.called_at) < MILLISECOND;
         if !is_late {
             self.try_retract();
         } else if are_polls_quick && !self.alarm.settings.current_thread {

@@ -26,12 +26,9 @@
 //!   or the lists of a new level. Only copies of lists take longer: when the list of keys of a slot
 //!   grows or gives memory back, or when the list of late cancels grows, it is copied, at four or
 //!   sixteen bytes per timer.
-//! * **Arming and cancelling avoid waiting for the lock**, because this thread may have preempted
-//!   its holder: while it spins, the holder cannot run and release the lock. If the shard is busy,
-//!   arming takes another shard and waits only if all of them are locked; a cancel goes into the
-//!   list of late cancels. A reset, and a poll with another waker, wait for one critical section:
-//!   they spin, then yield, then sleep (see `platform.rs`). A cancel that is queued may wait for the
-//!   lock of the list, under which [`BATCH`] cancels are copied, or all of them if the list grows.
+//! * **Arming and cancelling avoid waiting for the lock** (see `driver/mod.rs`), because this thread
+//!   may have preempted its holder: while it spins, the holder cannot run and release the lock. What
+//!   does wait spins, then yields, then sleeps (see `platform.rs`).
 //!
 //! # Late cancels
 //!
@@ -39,11 +36,11 @@
 //! move the lock, the entry, its slot and its bitmap to another processor, and back again for the
 //! next timer. So the timer's [`EntryRef`] is queued instead, and **a thread that locks the shard
 //! later applies the ownership rule to it, as if the cancel came then**: the deadline in the
-//! `EntryRef` is compared with the clock. If it is not after the clock, the entry has become the
-//! driver's, and the cancel is refused. The key may name another timer's entry by then, but only if
-//! the cancelled entry has fired: nothing else frees that entry while its cancel is queued. A pass
-//! moves the clock to a deadline before it fires the entry, so the comparison refuses such a cancel.
-//! A late cancel therefore needs no acknowledgement, and late cancels
+//! `EntryRef` is compared with the clock. Is the key still this timer's? While the cancel is queued,
+//! only firing frees the entry, because the timer is idle. A pass moves the clock to the deadline
+//! before it fires the entry. So if the deadline is after the clock, the entry has not fired, and the
+//! key is the timer's. Otherwise the key may be another timer's, and the cancel is refused. A late
+//! cancel therefore needs no acknowledgement, and late cancels
 //! may be applied in any order.
 //!
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
@@ -426,7 +423,8 @@ impl Shard {
         }
     }
 
-    /// Applies late cancels if any are queued and the shard is free.
+    /// Applies late cancels if any are queued and the shard is free. Does nothing if there is only
+    /// garbage.
     #[inline]
     pub(super) fn tidy(&self) {
         if self.has_late_cancels() {

@@ -194,10 +194,10 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             }
             debug_assert!(start >= burst.core.now, "passed an occupied slot");
             burst.core.now = start;
-            // Entries of this slot that are due by `due` fire now, and the rest cascade. Every entry
-            // that is left is due at `max(start, earliest)` or later, so none fires before one that is
-            // due more than `apart` earlier. `to` alone would not do as the bound: an entry that was
-            // extended lazily far beyond this slot would fire before earlier ones in later slots.
+            // Fire what is due by `due`, and cascade the rest. Every entry that is left, in any slot, is
+            // due at `max(start, earliest)` or later, so firing up to `apart` after that breaks no
+            // promised order. Firing up to `to` would: an entry that was extended lazily far beyond
+            // this slot would fire before earlier ones in later slots.
             let due = start.max(earliest).saturating_add(apart).min(to);
             while !burst.core.slots.list(slot).is_empty() {
                 if budget == 0 {

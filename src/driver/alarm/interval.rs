@@ -52,7 +52,8 @@ use crate::platform::time::{self, Interval, Sleep};
 use crate::platform::{Descriptor, now_if_current, now_in, thread_local};
 use crate::spans;
 
-/// A runtime's interval, and the tick that it is armed for.
+/// What Tokio does for a driver: the two sources of its alarm, the waker that they share, and the
+/// probe.
 pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) interval: Interval,
     /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,

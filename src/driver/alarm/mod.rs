@@ -32,9 +32,8 @@
 //!
 //! # Ground rules
 //!
-//! * **Never lose a timer: store first, then load what the other side stores.** `Home::ensure_alarm`
-//!   has the argument for the thread that arms a timer, and [`settle`](Alarm::settle) for the thread
-//!   that arms the alarm.
+//! * **Never lose a timer: store first, then load what the other side stores.**
+//!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
 //! * **The alarm fires at `armed_for` or earlier**, except that Tokio rounds it up to a
 //!   millisecond, that a timerfd keeps a minimum distance, the *spacing*, between wake-ups, and that
 //!   Tokio fires a millisecond from now if the target has passed while it was set (see `set`).
@@ -45,7 +44,7 @@
 //!   Tokio which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of
 //!   shards are read and written. Lock no shard under it, and enter no runtime while a thread is
 //!   arming the alarm. Nothing may unwind between the store of `armed_for` and the arming: a panic
-//!   of Tokio's is caught in `AlarmTimer::arm`, and setting the timerfd reports an error instead of
+//!   of Tokio's is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error instead of
 //!   panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
@@ -115,8 +114,8 @@ impl Alarm {
     }
 
     /// Finds the grid, and notes if the clock may be paused. Call this after the driver task was
-    /// spawned. From then on, a runtime that ends closes the driver first, under this mutex. So while
-    /// `ask` finds a timer, Tokio's time driver still runs.
+    /// spawned. From then on, a runtime that ends drops that task, which closes the driver, before its
+    /// time driver ends. (For the exception, see `ask`.)
     pub(super) fn begin(&self) {
         self.ask(|timer| {
             if let Some(now) = timer.now() {
@@ -255,10 +254,18 @@ impl Alarm {
     /// Finds and publishes the target, and starts again if a shard got an earlier deadline in the
     /// meantime. Returns the target.
     ///
-    /// A thread that arms a timer stores the shard's `next`, and then loads `fast_path_from` and
-    /// `armed_for`. This stores those two, and then loads every `next` again. All of these are
-    /// sequentially consistent, so if that thread has not seen what this one stores, this one sees
-    /// its `next`.
+    /// **No timer is lost**, because each side stores first, and then loads what the other stores:
+    ///
+    /// ```text
+    /// a thread that arms a timer           a thread that arms the alarm
+    /// 1. stores `next`, at most `when`     1. stores `armed_for` and `fast_path_from`
+    /// 2. loads those two: ensure_alarm     2. loads every `next`
+    /// ```
+    ///
+    /// All of these are sequentially consistent, so at least one thread sees what the other stores.
+    /// Then either the thread on the left re-arms the alarm, or the one on the right starts again.
+    /// (`lower_next` and `publish_fast_path` store nothing if the value is there already. It was
+    /// stored before, under the same lock.)
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
         loop {
             let target = earliest(shards.clone());

@@ -89,8 +89,9 @@ impl Shard {
         self.unlock(state);
     }
 
-    /// Publishes the earliest deadline, as far as it is known. This never lowers `next`, because the
-    /// result of the search and `next` are both lower bounds.
+    /// Publishes the earliest deadline, as far as it is known. Both the result of the search and the
+    /// present `next` are lower bounds of it, so this stores the later one. (The search may stop at
+    /// the start of a slot, before `next`.)
     fn publish_next(&self, state: &ShardState) {
         let found = state.wheel.next_expiration().map_or(Tick::NEVER, Tick);
         self.store_next(found.max(self.next()));

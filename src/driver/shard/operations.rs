@@ -78,7 +78,8 @@ impl Shard {
     }
 
     /// Resets an armed timer to any deadline, and fires it if the deadline is not after the shard's
-    /// clock. Waits for the lock. Call [`tidy`](Self::tidy) once the alarm is armed.
+    /// clock. Waits for the lock. If the timer has moved, call [`tidy`](Self::tidy) once the alarm is
+    /// armed.
     pub(in crate::driver) fn reset(&self, entry: EntryRef, deadline: Tick) -> Reset {
         // Without the lock first, because most timers that are reset here have fired.
         if !self.admits(entry.when) {

@@ -3,8 +3,8 @@
 //! # Ground rules
 //!
 //! * **Arming tries the timer's own shard for a moment, and then takes any shard that is free**, so
-//!   no thread waits behind a mass expiry. If this thread is bound to a worker of the driver, the timer
-//!   belongs to the other shard until it is armed again, and otherwise for good. Spinning alone is not
+//!   no thread waits behind a mass expiry. The other shard becomes the timer's home, and the next
+//!   arming on a bound worker moves the timer to that worker's home again. Spinning alone is not
 //!   enough: if the pass runs on the same processor as this thread, the pass is preempted again and
 //!   again while it holds the lock, so arming would wait for milliseconds while a million timers fire.
 //! * **A cancel does not wait for the shard, unless the clock may be paused.** If the timer's home is
@@ -44,8 +44,8 @@ impl Timer {
     /// again. Gives the waker back if that tick has come, or if the driver has shut down.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
-        // A shard refuses a tick that is not after its clock, so the deadline has passed. A timer that
-        // still has to wait gets a later tick from `at_own_deadline`. Any other is due.
+        // If a tick was refused, the clock of a shard has reached it, and the timer is due unless `when`
+        // now returns a later tick. Only `at_own_deadline` can do that.
         while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
             let armed = self.arm_at_home(when, waker);
             waker = match armed.or_else(|waker| self.arm_anywhere(when, waker)) {
