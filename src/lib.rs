@@ -3,8 +3,8 @@
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not ready at the
 //! first poll, the timeout takes that lock to arm its timer, and again to cancel it. tokio-wheel gives each
-//! worker its own [hierarchical timing wheel](timing_wheel), behind the same API. So arming and
-//! cancelling a timer usually writes only memory of the worker that runs the task.
+//! worker its own [hierarchical timing wheel](timing_wheel), behind the same API. So arming or
+//! cancelling a timer usually writes only to the wheel of the task's own worker.
 //!
 //! An ordinary HTTP server does not need this crate, because timers are a small share of its work. [Should
 //! you switch?](docs::should_you_switch) helps you decide.
@@ -21,8 +21,8 @@
 //! ```
 //!
 //! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change. But code that
-//! names Tokio's `Elapsed` [changes, too](docs::differences#elapsed-is-another-type), and [tests under a paused
-//! clock](docs::testing) need tokio-wheel's feature `test-util` in `[dev-dependencies]`.
+//! names Tokio's `Elapsed` [changes, too](docs::differences#elapsed-is-another-type), and [tests that call
+//! `pause`](docs::testing) need tokio-wheel's feature `test-util` in `[dev-dependencies]`.
 //!
 //! ```
 //! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
@@ -65,10 +65,10 @@
 //! * As with Tokio, a timer fires up to 2 ms late (16 ms on Windows), or later if workers block. On Linux,
 //!   [high resolution](docs::high_resolution) shortens the 2 ms to tens of microseconds on an idle machine.
 //! * A timer whose deadline is more than 500 years ahead never fires.
-//! * By default, a driver has one *shard* per worker: a wheel with its own lock. A shard holds just under
+//! * A driver's *shards* are wheels with a lock each, by default one per worker. A shard holds just under
 //!   2³² timers, and arming another one panics.
 //! * If a worker thread has entered another runtime, a new timer usually still belongs to the [worker's
-//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to). Blocking the worker on it may never end.
+//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to). A wait that blocks the worker may hang.
 //!   For a timer of the entered runtime, call [`Handle::current()`](Handle::current) there, and use that
 //!   handle's `sleep`.
 //!

@@ -44,7 +44,7 @@ pub struct MetricsSnapshot {
     ///
     /// A timer that is dropped while it fires may count here, too.
     pub fired: u64,
-    /// The number of timers that were dropped before they were due, or that were pending when their
+    /// The number of timers that were dropped before they fired, or that were pending when their
     /// driver shut down.
     pub cancelled: u64,
     /// The number of timers that are registered now.

@@ -69,7 +69,7 @@ fn loom_a_pass_and_a_late_alarm() {
     check(shards(2), |model| {
         let timers = [model.arm(0, 10), model.arm(1, 30)];
         fake::advance_to(Tick(12).to_instant());
-        // Once re-armed, even a late alarm keeps a timer that is due off the fast path.
+        // Once a late alarm is re-armed, no timer that is due takes the fast path.
         model.driver.rearm();
         let fast_path_from = model.home(0).shard.fast_path_from();
         assert_eq!(fast_path_from, Tick(12 + MILLISECOND));
@@ -140,8 +140,8 @@ fn loom_arm_behind_a_thread_that_has_not_set_the_alarm() {
     });
 }
 
-/// A thread that was preempted may arm the alarm for a time that has passed. It tries again a tick
-/// later, and may be preempted again.
+/// A thread that was preempted may arm the alarm for a time that has passed. It retries for the next
+/// tick and may be preempted again.
 #[test]
 fn loom_the_alarm_fires_while_it_is_armed() {
     check(shards(2), |model| {

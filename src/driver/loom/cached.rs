@@ -31,7 +31,7 @@ fn loom_use_again_and_fire() {
     });
 }
 
-/// If the pass comes before the drop, the task is woken for the first timer, too.
+/// If the pass comes before the drop, the waker is woken for the first timer too.
 #[test]
 fn loom_use_again_and_fire_what_was_cached() {
     check(shards(1), |model| {

@@ -115,12 +115,12 @@ fn loom_reset_to_earlier_and_arm_on_one_shard() {
     });
 }
 
-/// If the clock may be paused, the alarm does not stay armed for a timer that was dropped, whichever
-/// waker it had.
+/// If the clock may be paused, the alarm does not stay armed for a timer that was polled again and
+/// dropped.
 #[test]
 fn loom_poll_with_another_waker_and_drop_where_the_clock_may_be_paused() {
     check(current_thread(2), |model| {
-        model.may_be_paused();
+        model.set_may_pause();
         let mut timer = model.arm(0, 30);
         let (late, wakes) = model.race(
             |model| model.arm(0, 40),
@@ -186,7 +186,7 @@ fn loom_cancels_and_shutdown() {
 
 /// With batches of two, the first cancel stays queued until the second cancel or the pass applies it.
 #[test]
-fn loom_cancel_and_fire_what_waits_already() {
+fn loom_cancel_and_fire_behind_a_cancel() {
     check(shards(1), |model| {
         fake::go_elsewhere();
         let (first, second) = (model.arm(0, 10), model.arm(0, 11));
@@ -199,8 +199,8 @@ fn loom_cancel_and_fire_what_waits_already() {
     });
 }
 
-/// The pass may fire the first timer before its queued cancel is applied, which is then refused.
-/// With batches of two, the second is applied with it.
+/// The pass may fire the first timer before its cancel is applied; that cancel is then refused.
+/// With batches of two, both may be applied together.
 #[test]
 fn loom_cancels_and_fire_one_of_them() {
     check(shards(1), |model| {

@@ -1,5 +1,5 @@
-//! A timer is dropped, reset or polled while a pass may fire it. A due entry belongs to the driver;
-//! any other, unless it is cached, to its timer. No entry is freed twice.
+//! A timer is dropped, reset or polled while a pass may fire it. An entry that is due belongs to
+//! the driver, and until then to its timer. No entry is freed twice.
 
 use super::model::{Armed, Model, assert_dropped, check, reset_while_firing, shards};
 use crate::clock::Tick;
@@ -72,7 +72,7 @@ fn loom_extend_and_fire() {
 
 /// If the new deadline has passed when the timer is reset, the reset fires the timer.
 #[test]
-fn loom_move_earlier_and_fire() {
+fn loom_reset_to_the_past_and_fire() {
     reset_while_firing(2, 0, &[9]);
 }
 

@@ -119,7 +119,7 @@ impl Model {
     }
 
     /// Notes that the clock may be paused, as a driver does when it finds a paused clock.
-    pub(super) fn may_be_paused(&self) {
+    pub(super) fn set_may_pause(&self) {
         self.know_the_grid();
         self.driver.alarm.set_may_pause();
         self.driver.rearm();

@@ -45,7 +45,7 @@ fn loom_reset_to_earlier_during_a_pass() {
 #[test]
 fn loom_drop_and_arm_where_the_clock_may_be_paused() {
     check(current_thread(1), |model| {
-        model.may_be_paused();
+        model.set_may_pause();
         let gone = model.arm(0, 10);
         let (late, wakes) = model.race(|model| model.arm(0, 30), || gone.drop());
         model.settle();
@@ -61,7 +61,7 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
 #[test]
 fn loom_extend_and_arm_where_the_clock_may_be_paused() {
     check(current_thread(1), |model| {
-        model.may_be_paused();
+        model.set_may_pause();
         let mut timer = model.arm(0, 10);
         let (late, ()) = model.race(|model| model.arm(0, 30), || timer.reset(40));
         model.settle();
@@ -76,7 +76,7 @@ fn loom_cache_and_arm_where_the_clock_may_be_paused() {
     check(current_thread(1), |model| {
         let (left, gone) = (model.arm(0, 10), model.arm(0, 20));
         let left = left.drop();
-        model.may_be_paused();
+        model.set_may_pause();
         let (late, gone) = model.race(|model| model.arm(0, 30), || gone.drop());
         model.settle();
         assert_eq!(model.interval_fires_at(), Some(late.deadline));

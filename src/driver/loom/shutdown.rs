@@ -15,12 +15,12 @@ fn unless_shut_down<T>(f: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// The driver closes its alarm before its shards. In between, a timer cannot ask for Tokio's
-/// millisecond. The timer must not count as due then: `poll` asserts that it is not ready early.
+/// The driver closes its alarm before its shards. In between, a timer cannot ask whether its
+/// time has come. It must not count as due then: `poll` asserts that it is not ready early.
 #[test]
 fn loom_insert_where_the_clock_may_be_paused_and_shutdown() {
     check(current_thread(1), |model| {
-        model.may_be_paused();
+        model.set_may_pause();
         let mut timer = model.unpolled(0, 30);
         model.while_closing(|| unless_shut_down(|| timer.poll()));
         assert_dropped([timer.drop()], 1);

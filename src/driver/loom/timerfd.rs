@@ -46,7 +46,7 @@ fn loom_the_descriptor_fires_and_tokio_is_armed() {
 
 /// In the order that matters, the driver task first fires the timer that is due, and sets the
 /// descriptor again. Then Tokio delivers the wake-up of the first expiry, which takes the waker.
-/// The later timer must fire although the driver task is not polled again, as if it waited behind a
+/// The later timer must fire even if the driver task is not polled again, because it waits behind a
 /// task that blocks.
 #[test]
 fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
@@ -62,7 +62,7 @@ fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     });
 }
 
-/// The driver task arms the interval while the descriptor fires, and forgets that the descriptor has
+/// The driver task arms the interval while the descriptor fires, and loses the record that it has
 /// fired. The next near deadline must set the descriptor again, because the wake-up of the first expiry
 /// was delivered already.
 #[test]
