@@ -51,7 +51,8 @@ impl Alarm {
             Some(tick) => deadline.round_up(tick.get(), self.opened),
         };
         if self.may_pause() {
-            return self.in_tokios_millisecond(when);
+            // A current-thread runtime, which does not use the real time.
+            return self.in_tokios_millisecond(when, Tick::ZERO);
         }
         let now = Tick::really_now();
         if when.0 >= now.0.saturating_add(MILLISECOND) {
@@ -59,19 +60,20 @@ impl Alarm {
         } else if self.settings.is_precise {
             self.at_own_deadline(when)
         } else {
-            self.in_tokios_millisecond(when)
+            self.in_tokios_millisecond(when, now)
         }
     }
 
-    /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already.
-    fn in_tokios_millisecond(&self, when: Tick) -> Option<Tick> {
+    /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already. `now` is
+    /// the real time, for a multi-thread runtime.
+    fn in_tokios_millisecond(&self, when: Tick, now: Tick) -> Option<Tick> {
         let Some(tokios) = self.grid.round_up(when) else {
             return self.at_own_deadline(when);
         };
         let has_come = match self.settings.current_thread {
             // There is no answer if the driver is about to shut down, which wakes the timer.
             true => self.ask(|timer| timer.has_reached(tokios)) == Some(true),
-            false => tokios <= Tick::really_now(),
+            false => tokios <= now,
         };
         (!has_come).then_some(tokios)
     }

@@ -109,7 +109,7 @@ impl Driver {
 
 /// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// The same for one that may re-arm the alarm. This is longer, because such a check would also put off
+/// The same for one that may re-arm the alarm. This is longer, because such a check would also delay
 /// the next request, and late timers would wait for it.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 

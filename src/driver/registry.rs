@@ -70,7 +70,10 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 /// a moment, if a hook panics while the driver's task is spawned.)
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
-    install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first)
+    match find(handle.id()) {
+        Some(running) => running,
+        None => install(handle, Settings::for_runtime(handle), None).unwrap_or_else(|first| first),
+    }
 }
 
 /// Returns the driver that the free functions use in this runtime, if it was started.

@@ -372,7 +372,7 @@ impl Shard {
         let is_too_large = rest == 0 && cancels.capacity() > KEPT;
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
         drop(cancels);
-        for (&mut entry, waker) in batch.iter_mut().zip(&mut wakers) {
+        for (&entry, waker) in batch.iter().zip(&mut wakers) {
             *waker = self.retire(&mut state, entry);
         }
         let garbage = state.wheel.take_garbage();

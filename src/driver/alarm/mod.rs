@@ -113,18 +113,15 @@ impl Alarm {
         alarm
     }
 
-    /// Finds the grid, and notes if the clock may be paused. Call this after the driver task was
+    /// Notes if the clock may be paused (by reading it), and finds the grid. Call this after the driver task was
     /// spawned. From then on, a runtime that ends drops that task, which closes the driver, before its
     /// time driver ends. (For the exception, see `ask`.)
     pub(super) fn begin(&self) {
+        let now = self.read_clock();
         self.ask(|timer| {
-            if let Some(now) = timer.now() {
-                self.grid
-                    .find(now, |deadline| timer.tokio_has_reached(deadline));
-            }
+            self.grid
+                .find(now, |deadline| timer.tokio_has_reached(deadline))
         });
-        // This notes whether the clock may be paused.
-        let _now = self.read_clock();
     }
 
     /// Gives back the interval, to be dropped, because it would keep the handle of its runtime

@@ -17,7 +17,7 @@ pub(in crate::driver) struct Pass {
     /// The tick up to which due timers fire.
     now: Tick,
     /// The time as last read, by which the lag is measured. `now` stays, so that the pass ends.
-    pub(in crate::driver) seen: Tick,
+    seen: Tick,
     /// The wakers that a critical section has taken out, and their number.
     batch: [Option<Waker>; BATCH],
     len: usize,

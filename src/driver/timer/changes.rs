@@ -62,8 +62,12 @@ impl Timer {
     pub(super) fn arm_at_home(&mut self, when: Tick, waker: Waker) -> Result<(), Waker> {
         let id = WakerId::of(&waker);
         let key = self.home.shard.arm(when, waker)?;
-        let waker = id;
-        self.state.overwrite(State::Armed { key, when, waker });
+        let armed = State::Armed {
+            key,
+            when,
+            waker: id,
+        };
+        self.state.overwrite(armed);
         self.home.ensure_alarm(when);
         self.home.shard.tidy();
         Ok(())
