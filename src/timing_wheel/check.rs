@@ -52,6 +52,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// clock has just reached.
     fn check_deadline(&self, slot: SlotId, deadline: u64) {
         let start = Scale::<SLOTS>::start(slot, self.now);
+        assert!(start >= self.now, "the clock has passed {slot:?}");
         if deadline >= start {
             // The deadline may have been extended lazily, which leaves the entry in its slot.
             return;

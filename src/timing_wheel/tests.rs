@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Progress;
 use super::core::Core;
-use super::{Key, TimingWheel};
+use super::{Key, Rescheduled, TimingWheel};
 
 /// A core, and a naive model of it: a map from keys to deadlines and values.
 struct Grained<const SLOTS: usize> {
@@ -271,6 +271,20 @@ fn garbage_comes_out_when_a_crowd_has_gone() {
     assert!(core.take_garbage().is_some());
     assert!(core.take_garbage().is_none());
     assert!(core.capacity() <= 1024);
+}
+
+#[test]
+fn a_crowd_that_moves_between_slots_leaves_no_garbage() {
+    let mut wheel = TimingWheel::new();
+    let keys: Vec<Key> = (0..1_000)
+        .map(|i| wheel.insert(1_000, i).unwrap())
+        .collect();
+    for deadline in [100_000, 1_000] {
+        for &key in &keys {
+            assert_eq!(wheel.reschedule(key, deadline), Rescheduled::Moved);
+        }
+    }
+    assert!(!wheel.core.has_garbage());
 }
 
 #[cfg(target_pointer_width = "64")]

@@ -78,6 +78,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         }
         if deadline > self.now() {
             self.core.reschedule(key.index, deadline);
+            drop(self.core.take_garbage());
             return Rescheduled::Moved;
         }
         self.remove(key)
