@@ -19,7 +19,7 @@
 //! | --- | --- | --- |
 //! | a task on a worker, even inside `enter(other)` or another multi-thread runtime's `block_on` | the worker's | the worker's |
 //! | `block_in_place`, `spawn_blocking`, any other thread | none | the current handle's |
-//! | a current-thread runtime | 0 | the current handle's; inside a task on worker 0, the worker's |
+//! | a current-thread runtime | 0 | the current handle's; on a thread that is, or was last, bound to worker 0, the worker's |
 //!
 //! # Ground rules
 //!
@@ -30,9 +30,9 @@
 //!   another.
 //! * **Binding a thread to a shard ends the shard's previous binding.** After `block_in_place`,
 //!   another thread may have the worker, and this thread may run blocking tasks. When the other
-//!   thread makes its first timer, it increments the shard's binding number, which ends this
-//!   thread's binding. A thread that makes a timer of another runtime in between has to be bound
-//!   again, too.
+//!   thread requests a binding, usually with its first timer, it increments the shard's binding
+//!   number, which ends this thread's binding. A thread that makes a timer of another runtime in
+//!   between has to be bound again, too.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
 //!   may have the same index while one of them is in `block_in_place`, or just back from it. A
 //!   binding decides only where new timers go. Which home is this thread's own decides only
@@ -61,7 +61,7 @@ struct Worker {
 /// A thread's data for its timers, on a single cache line.
 #[repr(align(64))]
 struct Local {
-    /// The address of the home of this thread's timers of the free functions.
+    /// The address of the home for timers that the free functions make on this thread.
     home: Cell<*const Home>,
     /// The address of the home in which it made its last timer of a [`Handle`](crate::Handle).
     of_handle: Cell<*const Home>,
@@ -89,8 +89,8 @@ thread_local! {
 }
 
 thread_local! {
-    /// The home of this thread's timers of the free functions. (It is apart from [`LOCAL`], because
-    /// reading a thread-local that has a destructor costs more.)
+    /// The home for timers that the free functions make on this thread. (It is apart from [`LOCAL`],
+    /// because reading a thread-local that has a destructor costs more.)
     static HOME: Cell<Option<Arc<Home>>> = const { Cell::new(None) };
 }
 
@@ -104,14 +104,14 @@ impl Local {
     }
 }
 
-/// Returns this thread's home, if it is of such a kind.
+/// Returns this thread's home if `accepts` takes it.
 #[inline]
-fn home_if(is_such: impl FnOnce(&Local, &Home) -> bool) -> Option<Arc<Home>> {
+fn home_if(accepts: impl FnOnce(&Local, &Home) -> bool) -> Option<Arc<Home>> {
     LOCAL.with(|local| {
         let find = |place: &Cell<Option<Arc<Home>>>| {
-            // Taken out, so that no borrow is held while `is_such` runs.
+            // Taken out, so that no borrow is held while `accepts` runs.
             let home = place.take()?;
-            let found = is_such(local, &home).then(|| Arc::clone(&home));
+            let found = accepts(local, &home).then(|| Arc::clone(&home));
             // The place is empty, so `forget` leaks nothing.
             mem::forget(place.replace(Some(home)));
             found
@@ -153,8 +153,8 @@ pub(crate) fn home() -> Arc<Home> {
     }
 }
 
-/// Panics where [`home`] does, but in a runtime without timers only if this thread has made no timer
-/// yet. This is cheaper, because it does not find the home.
+/// Panics where [`home`] does, except on a worker of a runtime without timers that has made a timer of
+/// another runtime. This is cheaper, because it does not find the home.
 #[inline]
 #[track_caller]
 pub(crate) fn require_runtime() {
@@ -266,7 +266,7 @@ fn request_binding(handle: &Handle, home: &Home) {
     // This index now belongs to this thread, so no other thread may stay bound to it. (If this thread
     // is a worker of another runtime and has entered this one, a rightful binding ends, and that worker
     // requests another.)
-    end_binding(driver.home(index), index);
+    next_binding(driver.home(index), index);
     let runtime = handle.id();
     // This calls the runtime's hooks for tasks.
     contain(|| drop(handle.spawn(async move { bind(&driver, runtime) })));
@@ -278,7 +278,7 @@ fn bind(driver: &Driver, runtime: runtime::Id) {
     let home = driver.home(index);
     // End the previous binding before checking that the driver is open. If the driver closes after
     // the check, that ends this binding.
-    let binding = end_binding(home, index);
+    let binding = next_binding(home, index);
     if driver.is_open() {
         let index = index as u32;
         set_home(home, runtime, Some(Worker { index, binding }));
@@ -289,10 +289,10 @@ fn bind(driver: &Driver, runtime: runtime::Id) {
     }
 }
 
-/// Ends the binding of the home's thread and returns the number of the next. If several workers
-/// share a shard, only the first of them ends it. The others share its number, so their bindings end
-/// with the first one's, and `is_bound` tells them apart by their index.
-fn end_binding(home: &Home, index: usize) -> u32 {
+/// Ends the home's binding, and returns the number of the next. If several workers share a shard, only
+/// the first of them ends it. The others get the present number, so their bindings end with the first
+/// one's, and `is_bound` tells them apart by their index.
+fn next_binding(home: &Home, index: usize) -> u32 {
     match index == home.index {
         true => home.shard.end_binding(),
         false => home.shard.binding(),

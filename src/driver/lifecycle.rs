@@ -31,9 +31,9 @@ pub(crate) struct Driver {
     pub(super) alarm: Arc<Alarm>,
     /// The waker of the driver task, once that task was polled.
     pub(super) task: Mutex<Option<Waker>>,
-    /// Number of times that the driver woke up.
+    /// Number of passes.
     pub(crate) passes: AtomicU64,
-    /// Number of times that the driver woke up and nothing was due.
+    /// Number of passes in which nothing was due.
     pub(crate) idle_passes: AtomicU64,
 }
 
@@ -138,7 +138,7 @@ impl Driver {
     /// alarm after the dump.
     #[cold]
     pub(super) fn rearm(&self) {
-        if cfg!(tokio_unstable) && self.is_left_to_the_task() {
+        if cfg!(tokio_unstable) && self.leave_to_task_if_traced() {
             return;
         }
         if !self.alarm.rearm(self.shards()) {
@@ -148,7 +148,7 @@ impl Driver {
 
     /// Returns `true` while a task dump traces this thread. On a worker, `is_traced` leaves the
     /// task's waker with Tokio, which wakes it after the dump. On any other thread, this wakes it.
-    fn is_left_to_the_task(&self) -> bool {
+    fn leave_to_task_if_traced(&self) -> bool {
         let task = lock(&self.task).clone();
         let is_traced = is_traced(task.as_ref().unwrap_or(Waker::noop()));
         if is_traced && worker_index().is_none() {

@@ -16,7 +16,7 @@
 //!   armed for: the earliest `next` of all shards.
 //! * **Fast path.** The alarm publishes `fast_path_from` in each shard. A deadline at or after it needs no
 //!   rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline is *near*,
-//!   and takes the slow path, which asks `near.rs` when the timer fires.
+//!   and takes the slow path, on which `near.rs` says at which tick the timer fires.
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
 //!   timer can take it over. A shard has at most one.
 //! * **Late cancel.** A cancel that is queued, because this thread's home is another one, or because
@@ -72,8 +72,8 @@
 //! ```
 //!
 //! **Cancel.** The drop of an armed timer calls `Timer::disarm`. If its home is one of this thread's
-//! and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it if there is
-//! one already. Otherwise `Shard::cancel_later` queues a late cancel. A thread that locks the shard
+//! and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it if another
+//! is cached. Otherwise `Shard::cancel_later` queues a late cancel. A thread that locks the shard
 //! later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the clock
 //! may be paused, `Home::retract_if_paused` then re-arms the alarm without this timer.
 //!
@@ -134,7 +134,7 @@
 //! | cancelling elsewhere, or while the shard is busy | the shard's list of late cancels, and the published line; the reference count of the home |
 //! | polling again, with the same waker | nothing |
 //! | polling again, with another waker | the reference counts of both tasks; the shard's lock, the entry |
-//! | resetting | the shard's lock, the entry; the slot, if the entry has to move |
+//! | resetting | the shard's lock, the entry; the slot, if the entry has to move; as when arming, if the timer is now the earliest |
 //! | an expiry pass | per shard in which something is due or a cancel is queued: its lock, entries, slots, published line; per timer its task; once, the alarm, and the published line of each shard |
 //!
 //! So a task that stays on its worker writes only the cache lines of that worker. A task that was

@@ -13,20 +13,19 @@
 //! | one that does not know Tokio's milliseconds yet | less than a millisecond ahead, or any if the clock may be paused | as with high resolution |
 //! | one whose clock may be paused | any | in Tokio's millisecond; immediately if that has come |
 //! | any | at least a millisecond ahead | at its deadline |
-//! | high resolution | nearer | at its deadline; when the alarm next fires if the deadline has just passed; immediately if it passed at least a millisecond ago |
+//! | high resolution | nearer | at its deadline; a nanosecond from now if the deadline has just passed; immediately if it passed at least a millisecond ago |
 //! | any other | nearer | in Tokio's millisecond; immediately if that has come |
 //!
 //! **Why Tokio's millisecond?** So that a loop of `sleep(Duration::ZERO)` runs as often as with
 //! Tokio, however often a check for late timers requests a pass. Otherwise a loop of sleeps shorter
 //! than a millisecond would run more often than with Tokio and use more CPU. High
-//! resolution fires at the deadline instead. There, a timer that is already due waits until the
-//! alarm next fires, so that such a loop does not spin.
+//! resolution fires at the deadline instead. There, a timer that is just due is armed for the next
+//! nanosecond, so that such a loop does not spin.
 //!
 //! **Has a millisecond come?** On a multi-thread runtime, the real clock answers. A current-thread
 //! runtime has a clock that may be paused or may have been moved, and that can be read only inside
-//! the runtime. There, that clock answers, except in the millisecond after the one in question, in
-//! which Tokio may not have read its clock yet. Then, and on threads outside the runtime, the probe
-//! asks Tokio.
+//! the runtime. There, that clock answers. But in the millisecond after the one in question, Tokio
+//! may not have read its clock yet. Then, and on threads outside the runtime, the probe asks Tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
 //! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
@@ -64,23 +63,23 @@ impl Alarm {
         }
     }
 
-    /// Returns when a timer fires that fires with Tokio's, or `None` if it is due already. `now` is
-    /// the real time, for a multi-thread runtime.
+    /// Returns the tick at which Tokio fires this deadline, or `None` if that has come. `now` is the
+    /// real time, for a multi-thread runtime.
     fn in_tokios_millisecond(&self, when: Tick, now: Tick) -> Option<Tick> {
-        let Some(tokios) = self.grid.round_up(when) else {
+        let Some(fires_at) = self.grid.round_up(when) else {
             return self.at_own_deadline(when);
         };
         let has_come = match self.settings.current_thread {
             // There is no answer if the driver is about to shut down, which wakes the timer.
-            true => self.ask(|timer| timer.has_reached(tokios)) == Some(true),
-            false => tokios <= now,
+            true => self.ask(|timer| timer.has_reached(fires_at)) == Some(true),
+            false => fires_at <= now,
         };
-        (!has_come).then_some(tokios)
+        (!has_come).then_some(fires_at)
     }
 
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
     /// while they are not known, because the driver task is just being spawned. A deadline that passed
-    /// less than a millisecond ago waits until the alarm next fires.
+    /// less than a millisecond ago becomes the next nanosecond.
     fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
         let now = self.read_clock();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;

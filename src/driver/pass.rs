@@ -109,16 +109,17 @@ impl Driver {
 
 /// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// The same for one that may re-arm the alarm. This is longer, because such a check would also delay
-/// the next request, and late timers would wait for it.
+/// The same for one that may re-arm the alarm. This is longer, because every check delays the next
+/// request, for which late timers wait.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
-/// When this thread last called `check_for_late`, and when a call was last not refused as too soon,
-/// whether or not it then did anything. By the clock of the runtime for which it checked: the clock of
-/// the present runtime may be behind that.
+/// The last check of this thread, by the clock of the runtime for which it checked. The clock of the
+/// present runtime may be behind that.
 #[derive(Clone, Copy)]
 struct Checked {
+    /// The last call of `check_for_late`.
     called_at: u64,
+    /// The last call that was not refused as too soon, even if it did nothing.
     checked_at: u64,
 }
 
@@ -151,8 +152,8 @@ impl Home {
         if is_too_soon {
             return;
         }
-        // In the last milliseconds before a deadline, every `sleep` comes here. So if this thread was
-        // here more than a millisecond ago, its tasks probably have long polls, or the worker was
+        // In the last milliseconds before a deadline, every `sleep` comes here. So if this thread last
+        // came more than a millisecond ago, its tasks probably have long polls, or the worker was
         // preempted. Do not request a pass then, because the tasks that a pass wakes would delay
         // Tokio's own poll of its timers.
         let are_polls_quick = now.0.abs_diff(last.called_at) < MILLISECOND;

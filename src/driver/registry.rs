@@ -145,11 +145,10 @@ impl Service {
     fn spawn(self, handle: &Handle) -> Arc<Driver> {
         let driver = Arc::clone(&self.0);
         let task = poll_fn(move |cx| {
-            // The task owns the service, not only its copy of this field.
-            let Service(running) = &self;
             // A pass would wake tasks while a dump has the scheduler borrowed.
             if !is_traced(cx.waker()) {
-                running.poll_task(cx.waker());
+                // The closure owns the whole service, because a `Service` implements `Drop`.
+                self.0.poll_task(cx.waker());
             }
             Poll::Pending
         });

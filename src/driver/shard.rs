@@ -335,7 +335,7 @@ impl Shard {
         platform::wait(&self.state)
     }
 
-    /// Applies as many late cancels as are queued now. This does not repeat until the list is
+    /// Applies as many late cancels as are queued now. This does not go on until the list is
     /// empty, because other threads may queue cancels as fast as this one applies them.
     pub(super) fn apply_late_cancels(&self) {
         let queued = self.published.late_cancels.load(Ordering::Relaxed);

@@ -7,9 +7,9 @@
 //! | state | meaning | left by |
 //! | --- | --- | --- |
 //! | `Idle` | The timer is not armed. | poll, reset |
-//! | `Armed` | The timer is in its shard's wheel. While `when` is after the shard's clock, `key` names the timer's entry. From then on the entry is the driver's, and the timer does not use `key` again. | poll, reset, cancel, drop |
+//! | `Armed` | The timer was put into its shard's wheel. Until the shard's clock reaches `when`, `key` names the timer's entry. After that the entry is the driver's, and the timer does not use `key` again. | poll, reset, cancel, drop |
 //! | `Done` | The timer has fired, or was found due. Its owner may store the waker of the poll that was ready, with [`keep`](Timer::keep), because a later reset must wake that task even if the task does not poll again before the new deadline. | reset, cancel, drop; after the end of the driver, poll |
-//! | `Tokios` | The driver has shut down, and a timer of Tokio's own has taken over. | cancel, drop |
+//! | `HandedOver` | The driver has shut down, and a timer of Tokio's own has taken over. | cancel, drop |
 //!
 //! # Ground rules
 //!
@@ -20,11 +20,12 @@
 //!
 //! # After the end of the driver
 //!
-//! A driver shuts down with its runtime, if its task panics, or if a hook panics while its task is
+//! A driver shuts down if its runtime does, if its task panics, or if a hook panics while its task is
 //! spawned. All of its pending timers have then elapsed, and are woken. The next poll of each timer
 //! hands over to a timer of Tokio's own with the same deadline, in the runtime of that poll. A poll
-//! outside any runtime panics with Tokio's message. In a runtime that is shutting down, Tokio's timer
-//! stays pending while tasks are still polled, and panics after that.
+//! outside any runtime panics with Tokio's message for a runtime that is being shut down. In a runtime
+//! that is shutting down, Tokio's timer stays pending while tasks are still polled, and panics after
+//! that.
 //!
 //! **Poll Tokio's timer a second time if it is ready.** A runtime that shuts down sets a mark and
 //! then fires all of its timers. A poll of Tokio's timer checks the mark first and the timer
@@ -66,7 +67,7 @@ enum State {
     Done {
         waker: Option<Waker>,
     },
-    Tokios {
+    HandedOver {
         sleep: Pin<Box<tokio::time::Sleep>>,
     },
 }
@@ -160,7 +161,7 @@ impl Timer {
     /// Polls a timer that is not idle, or whose deadline is near, or whose shard is busy.
     #[inline(never)]
     fn poll_slow(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if let State::Tokios { sleep } = &mut self.state {
+        if let State::HandedOver { sleep } = &mut self.state {
             return poll_tokios(sleep, waker);
         }
         let is_pending = match &self.state {
@@ -217,7 +218,7 @@ impl Timer {
             State::Idle => false,
             State::Armed { when, .. } => !self.home.shard.admits(*when),
             State::Done { .. } => true,
-            State::Tokios { sleep } => sleep.is_elapsed(),
+            State::HandedOver { sleep } => sleep.is_elapsed(),
         }
     }
 
@@ -233,7 +234,7 @@ impl Timer {
         }
         let mut sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
         let polled = poll_tokios(&mut sleep, waker);
-        self.state = State::Tokios { sleep };
+        self.state = State::HandedOver { sleep };
         polled
     }
 }
@@ -270,7 +271,7 @@ impl State {
     fn overwrite(&mut self, next: State) {
         debug_assert!(!matches!(
             self,
-            State::Done { waker: Some(_) } | State::Tokios { .. }
+            State::Done { waker: Some(_) } | State::HandedOver { .. }
         ));
         mem::forget(mem::replace(self, next));
     }

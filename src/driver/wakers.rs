@@ -4,7 +4,7 @@
 //!
 //! * **Wake wakers here while no lock is held.**
 //! * **A panic of another task's waker is caught here.** Only a timer's own waker is dropped
-//!   uncaught: if that panics, the drop of the timer panics.
+//!   uncaught: if that panics, so does the drop, the cancel or the poll of the timer that frees it.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};

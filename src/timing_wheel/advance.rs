@@ -9,7 +9,7 @@
 use super::core::Core;
 use super::level::Scale;
 use super::slot::SlotId;
-use super::slots::Next;
+use super::slots::SlotStart;
 
 /// The outcome of [`TimingWheel::advance_bounded`](super::TimingWheel::advance_bounded).
 ///
@@ -135,8 +135,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     ///
     /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
     /// fire in the order of their deadlines. The greater `apart` is, the more entries of a slot
-    /// fire together, and the fewer cascade first. For the same reason, pass the greatest
-    /// `earliest` that is known to be no later than any deadline.
+    /// fire together, and the fewer cascade first. For the same reason, `earliest`
+    /// should be as late as possible, but no later than any deadline.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
     /// earlier `to` only fires entries that an unfinished advance left behind.
@@ -188,7 +188,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             deadlines: [0; BURST],
             left: 0,
         };
-        while let Some(Next { slot, start }) = burst.core.slots.first(burst.core.now) {
+        while let Some(SlotStart { slot, start }) = burst.core.slots.first(burst.core.now) {
             if start > to {
                 break;
             }
@@ -230,7 +230,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// have been extended lazily beyond those of the next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
-        for Next { slot, start } in self.slots.occupied(level, self.now) {
+        for SlotStart { slot, start } in self.slots.occupied(level, self.now) {
             if earliest.is_some_and(|earliest| earliest <= start) {
                 break;
             }
@@ -251,7 +251,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for level in self.slots.used_levels() {
-            let Next { slot, start } = self.slots.first_on(level, self.now)?;
+            let SlotStart { slot, start } = self.slots.first_on(level, self.now)?;
             if first.is_none_or(|(deadline, _)| start < deadline) {
                 let keys = self.slots.list(slot).keys().iter();
                 let of_slot = keys.map(|&key| (self.entries.at(key).deadline, key)).min();

@@ -146,8 +146,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     }
 
     /// Moves an entry to another deadline, as [`reschedule`](Self::reschedule) does, but leaves it
-    /// in its slot if that slot does not start after the new deadline. Returns what `change`
-    /// returns, which may change the value.
+    /// in its slot if that slot does not start after the new deadline. Calls `change` on the value, and
+    /// returns its result.
     ///
     /// The entry then moves only when the clock reaches its slot, no matter how often its deadline
     /// is extended until then. This makes it cheap to extend a deadline again and again.

@@ -6,7 +6,7 @@
 
 use std::mem;
 
-/// An empty list keeps memory for this many keys.
+/// Memory for keys that an empty list may keep.
 pub(super) const SHORT: usize = 128;
 
 /// A list of keys in no particular order.

@@ -24,7 +24,7 @@ pub(crate) struct Slots<const SLOTS: usize> {
 
 /// An occupied slot, and the tick at which it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Next {
+pub(crate) struct SlotStart {
     pub(crate) slot: SlotId,
     pub(crate) start: u64,
 }
@@ -74,7 +74,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) fn unlink(&mut self, place: Place) -> Option<u32> {
         let list = &mut self.lists[place.slot.index()];
         let moved = list.remove(place.at);
-        // Now and then is enough to look for unused memory, and one test finds an empty list too.
+        // One test finds an empty list and, now and then, a chance to look for unused memory.
         if list.len() % SHORT == 0 {
             self.tidy(place.slot);
         }
@@ -127,7 +127,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     /// on a higher level were inserted earlier. So entries of one tick fire roughly in the order in
     /// which they were inserted.
     #[inline]
-    pub(crate) fn first(&self, now: u64) -> Option<Next> {
+    pub(crate) fn first(&self, now: u64) -> Option<SlotStart> {
         let mut levels = self.used_levels();
         let mut first = self.first_on(levels.next()?, now)?;
         for level in levels {
@@ -146,14 +146,14 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     /// Returns the occupied slot of a level that starts first.
     #[inline]
-    pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<Next> {
+    pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<SlotStart> {
         Self::first_of(&self.occupied[level], level, now)
     }
 
-    fn first_of(occupied: &Bits, level: usize, now: u64) -> Option<Next> {
+    fn first_of(occupied: &Bits, level: usize, now: u64) -> Option<SlotStart> {
         let start = Scale::<SLOTS>::first_start(occupied, level, now)?;
         let slot = Scale::<SLOTS>::slot_at(start, level);
-        Some(Next { slot, start })
+        Some(SlotStart { slot, start })
     }
 
     /// Returns the levels that hold entries, lowest first.
@@ -168,7 +168,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// Returns the occupied slots of a level, in the order in which they start.
-    pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = Next> {
+    pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = SlotStart> {
         let mut left = self.occupied[level];
         std::iter::from_fn(move || {
             let next = Self::first_of(&left, level, now)?;

@@ -170,11 +170,11 @@ impl AlarmTimer {
     /// Returns `true` if Tokio has reached a millisecond of its own, or if the clock passed it at
     /// least a millisecond ago. Tokio's time is never ahead of the clock, and is behind it until
     /// Tokio reads the clock again.
-    pub(in crate::driver) fn has_reached(&mut self, tokios: Tick) -> bool {
+    pub(in crate::driver) fn has_reached(&mut self, fires_at: Tick) -> bool {
         match now_if_current(&self.runtime).map(Tick::of) {
-            Some(now) if now < tokios => false,
-            Some(now) if now.0 - tokios.0 >= MILLISECOND => true,
-            _ => self.tokio_has_reached(tokios),
+            Some(now) if now < fires_at => false,
+            Some(now) if now.0 - fires_at.0 >= MILLISECOND => true,
+            _ => self.tokio_has_reached(fires_at),
         }
     }
 
@@ -196,7 +196,7 @@ pub(super) const TIMERFD_RANGE: Duration = if cfg!(all(test, loom)) {
     Duration::from_secs(1)
 };
 
-/// How long it may take until the wake-up of an expired timerfd is delivered.
+/// How long the undelivered wake-up of an expired timerfd is waited for.
 const AWAITED: Duration = Duration::from_millis(10);
 /// The spacing of wake-ups, unless a builder sets another.
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);

@@ -34,16 +34,16 @@
 //!
 //! * **Never lose a timer: store first, then load what the other side stores.**
 //!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
-//! * **The alarm fires at `armed_for` or earlier**, except that Tokio rounds it up to a
-//!   millisecond, that a timerfd keeps a minimum distance, the *spacing*, between wake-ups, and that
-//!   Tokio fires a millisecond from now if the target has passed while it was set (see `set`).
-//!   When `settle` returns, `fast_path_from` is `armed_for`, or the present time if that is later,
-//!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if
-//!   the clock may be paused, it is [`Tick::NEVER`].)
+//! * **The alarm fires at `armed_for` or earlier**, or later in three cases. Tokio rounds up to a
+//!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. A target that
+//!   passes while the interval is being set fires a millisecond from then (see `set`).
+//! * **When `settle` returns, `fast_path_from` is the later of `armed_for` and the present time**,
+//!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if the
+//!   clock may be paused, it is [`Tick::NEVER`].)
 //! * **Hold the mutex only for arming, opening and closing, to read the runtime's clock, and to ask
 //!   Tokio which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of
-//!   shards are read and written. Lock no shard under it, and enter no runtime while a thread is
-//!   arming the alarm. Nothing may unwind between the store of `armed_for` and the arming: a panic
+//!   shards are read and written. Lock no shard under it, and enter a runtime under it only to read
+//!   its clock. Nothing may unwind between the store of `armed_for` and the arming: a panic
 //!   of Tokio's is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error instead of
 //!   panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
@@ -205,8 +205,7 @@ impl Alarm {
     /// Records that the alarm fired. Returns `true` if this thread is arming the alarm, and will
     /// find the record itself.
     pub(super) fn note_fired(&self) -> bool {
-        // A swap instead of a store, because in the models a later store can count as older than
-        // earlier swaps.
+        // A swap, because loom may order a later plain store before earlier swaps.
         self.has_fired.swap(true, Ordering::SeqCst);
         ARMING.with(Cell::get)
     }
@@ -254,13 +253,13 @@ impl Alarm {
     /// **No timer is lost**, because each side stores first, and then loads what the other stores:
     ///
     /// ```text
-    /// a thread that arms a timer           a thread that arms the alarm
-    /// 1. stores `next`, at most `when`     1. stores `armed_for` and `fast_path_from`
-    /// 2. loads those two: ensure_alarm     2. loads every `next`
+    /// a thread that arms the alarm                a thread that arms a timer
+    /// 1. stores `armed_for`, `fast_path_from`     1. stores `next`, at most `when`
+    /// 2. loads every `next`                       2. loads those two: ensure_alarm
     /// ```
     ///
     /// All of these are sequentially consistent, so at least one thread sees what the other stores.
-    /// Then either the thread on the left re-arms the alarm, or the one on the right starts again.
+    /// Then either the thread on the left starts again, or the one on the right re-arms the alarm.
     /// (`lower_next` and `publish_fast_path` store nothing if the value is there already. It was
     /// stored before, under the same lock.)
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
@@ -280,9 +279,9 @@ impl Alarm {
     /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
     /// `fires_at`, which is not before the present time. Two facts make the fast path safe. Such a
     /// timer cannot move the alarm: Tokio rounds the alarm up by less than a millisecond, so it still
-    /// fires before that deadline, and the pass then re-arms it for the next one. And the deadline is
-    /// at least a millisecond ahead, so nothing has to be rounded. (With a configured tick, or if
-    /// the clock may be paused, no timer takes the fast path.)
+    /// fires before that deadline, and the pass then re-arms it for the next one. And nothing
+    /// has to be rounded with high resolution, or at least a millisecond ahead. (With a configured tick,
+    /// or if the clock may be paused, no timer takes the fast path.)
     fn fast_path_after(&self, fires_at: Tick) -> Tick {
         if self.settings.tick.is_some() || self.may_pause() {
             Tick::NEVER

@@ -39,13 +39,13 @@ impl Timer {
         }
     }
 
-    /// Arms the timer for the tick at which it fires (see `near.rs`). If the shard's clock passes that
-    /// tick before the lock is taken, or if another shard takes the timer and its clock is later, asks
-    /// again. Gives the waker back if that tick has come, or if the driver has shut down.
+    /// Arms the timer for the tick at which it fires (see `near.rs`). If a shard refuses that tick,
+    /// because its clock has reached it meanwhile, asks again. Gives the waker back if that tick has
+    /// come, or if the driver has shut down.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
         // If a tick was refused, the clock of a shard has reached it, and the timer is due unless `when`
-        // now returns a later tick. Only `at_own_deadline` can do that.
+        // now returns a later tick, as it may for a near deadline.
         while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
             let armed = self.arm_at_home(when, waker);
             waker = match armed.or_else(|waker| self.arm_anywhere(when, waker)) {
@@ -168,7 +168,7 @@ impl Timer {
     fn reset_unarmed(&mut self, deadline: Tick) {
         self.move_to_own_home();
         let kept = match &mut self.state {
-            State::Tokios { sleep } => return sleep.as_mut().reset(deadline.to_instant()),
+            State::HandedOver { sleep } => return sleep.as_mut().reset(deadline.to_instant()),
             State::Done { waker } => waker.take(),
             _ => None,
         };
