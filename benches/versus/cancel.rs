@@ -1,6 +1,6 @@
 //! Timers that are armed and soon cancelled, as the timeouts of a service are.
 
-use std::future::{Future, Ready, ready};
+use std::future::{Future, ready};
 use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -13,17 +13,15 @@ use timers::{Timers, arm};
 use crate::benchmark::{Measured, Value};
 use crate::stage::{DELAYS, Stage, delays, each, each_after, seeded};
 
-/// Arms and cancels, each worker on its own, while `others` stay pending. The slowest worker counts.
-pub(crate) fn register_cancel<T: Timers>(workers: usize, others: usize) -> Measured {
+/// Arms and cancels, each worker on its own. The slowest worker counts.
+pub(crate) fn register_cancel<T: Timers>(workers: usize) -> Measured {
     /// Number of timers per worker.
     const COUNT: usize = 400_000;
     let stage = Stage::new::<T>(workers);
-    let crowd = stage.crowd::<T>(others);
     let costs = stage.on_each_worker::<T, _>(|cx, barrier| {
         let (delays, start) = (delays(), || _ = barrier.wait());
         each_after(COUNT, start, |some| cancel_loop::<T>(cx, &delays, some))
     });
-    drop(crowd);
     let slowest = costs.into_iter().fold(0.0, f64::max);
     Measured::cancelled([Value::nanos("each", slowest)], COUNT * workers)
 }
@@ -82,17 +80,13 @@ pub(crate) fn earliest<T: Timers>() -> Measured {
 }
 
 /// Makes timeouts around a future that is ready, which need no timer.
-pub(crate) fn ready_timeout<T: Timers, F, E>(
-    timeout: impl Fn(Duration, Ready<usize>) -> F + Send + 'static,
-) -> Measured
-where
-    F: Future<Output = Result<usize, E>>,
-{
+pub(crate) fn ready_pending<T: Timers>() -> Measured {
     let (cost, passed) = Stage::new::<T>(1).on_worker(move |cx| {
         let mut passed = 0;
         let cost = each(2_000_000, |some| {
             for _ in 0..some {
-                let timeout = pin!(timeout(Duration::from_secs(5), ready(black_box(1))));
+                let timeout = T::timeout_if_pending(Duration::from_secs(5), ready(black_box(1)));
+                let timeout = pin!(timeout);
                 if let Poll::Ready(Ok(one)) = timeout.poll(cx) {
                     passed += one;
                 }

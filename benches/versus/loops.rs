@@ -1,16 +1,13 @@
-//! Measures loops of tasks that do nothing except wait for very short timers.
+//! Measures loops of tasks that do nothing except `sleep(Duration::ZERO)`.
 //!
 //! With Tokio's timers such a loop iterates at most once per millisecond. With a finer driver it iterates more often and uses
 //! more CPU, and a runtime full of such tasks never parks and polls I/O late.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::process::cpu_of_threads;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use timers::Timers;
 use timers::expiry::Count;
 use tokio::sync::oneshot;
@@ -21,17 +18,15 @@ use crate::stage::Stage;
 const WINDOW: Duration = Duration::from_millis(500);
 
 /// Measures iterations of all loops per second, and CPU time per second, on two workers and on a current-thread runtime, with
-/// one loop and with a thousand. Each loop sleeps for a number of nanoseconds from the range, or resets a sleep to the
-/// current instant if the range is empty.
-pub(crate) fn loops<T: Timers>(nanos: Range<u64>) -> Measured {
+/// one loop and with a thousand.
+pub(crate) fn loops<T: Timers>() -> Measured {
     let mut values = Vec::new();
     for (workers, place) in [(2, "workers"), (0, "current-thread")] {
         for tasks in [1, 1000] {
             let stage = Stage::bare::<T>(workers);
             let count = Arc::new(Count::default());
-            for seed in 0..tasks {
-                let (nanos, count) = (nanos.clone(), Arc::clone(&count));
-                stage.runtime.spawn(iterate::<T>(seed, nanos, count));
+            for _ in 0..tasks {
+                stage.runtime.spawn(iterate::<T>(Arc::clone(&count)));
             }
             let [iterations, cpu] = watch(stage, count);
             let what = format!("{tasks} × {place}: iterations");
@@ -67,16 +62,9 @@ fn watch(stage: Stage, count: Arc<Count>) -> [f64; 2] {
 }
 
 /// One loop. It ends with its runtime.
-async fn iterate<T: Timers>(seed: u64, nanos: Range<u64>, count: Arc<Count>) {
-    let mut random = SmallRng::seed_from_u64(seed);
-    let mut sleep = Box::pin(T::sleep(Duration::ZERO));
+async fn iterate<T: Timers>(count: Arc<Count>) {
     loop {
-        if nanos.is_empty() {
-            T::reset(sleep.as_mut(), tokio::time::Instant::now());
-            sleep.as_mut().await;
-        } else {
-            T::sleep(Duration::from_nanos(random.random_range(nanos.clone()))).await;
-        }
+        T::sleep(Duration::ZERO).await;
         count.add();
     }
 }

@@ -26,13 +26,10 @@ use common::println;
 use crate::report::Row;
 
 mod benchmark;
-mod blocked;
-mod busy;
 mod bytes;
 mod cancel;
 mod catalogue;
 mod fire;
-mod last;
 mod lateness;
 mod loops;
 mod peak;
