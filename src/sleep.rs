@@ -46,7 +46,7 @@ fn after(now: Tick, duration: Duration) -> Tick {
 ///
 /// Dropping the future cancels the timer, in constant time. The timer's waker is dropped immediately or, if
 /// the future is dropped on another worker, [later](crate::docs::differences#wakers-of-cancelled-timers),
-/// and at the deadline at the latest.
+/// and when the timer would have fired, at the latest.
 ///
 /// # Examples
 ///

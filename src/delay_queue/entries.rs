@@ -285,8 +285,8 @@ impl<T> DelayQueue<T> {
     ///
     /// The deadline is rounded up to whole milliseconds since the queue was created, or to 50 µs if
     /// the queue is [on a driver](Self::with_handle) with high resolution. If the entry was inserted
-    /// or reset for a time that the queue had already reached in its last poll, this returns the
-    /// time of that poll instead.
+    /// or reset for a time that the queue had already passed, this returns the time that the queue had
+    /// reached instead.
     ///
     /// # Panics
     ///

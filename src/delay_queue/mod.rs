@@ -120,10 +120,10 @@ pub use self::key::{Expired, Key};
 /// * **Each poll does a bounded amount of work**, and spends from the task's [cooperative
 ///   budget](tokio::task::coop).
 /// * **An entry that expires costs no allocation** and registers no timer of its own.
-/// * **An entry that is already due reports another deadline.** If an entry is due when it is inserted
-///   or reset, [`deadline`](Self::deadline) and [`Expired::deadline`] return the time of the queue's
-///   last poll. tokio-util returns the time at which the queue was created, or the time that its wheel
-///   had reached. In both, the entry is due immediately.
+/// * **An entry that is already due may report a later deadline.** If an entry is inserted or reset for a
+///   time that the queue has already passed, [`deadline`](Self::deadline) and [`Expired::deadline`]
+///   return the time that the queue has reached. tokio-util's queue may be further behind. In both, the
+///   entry is due immediately.
 /// * [`next`](Self::next) is a method of the queue, so it needs no feature and no trait.
 /// * [`compact`](Self::compact) moves no entries.
 /// * `Debug` does not require `T: Debug`.
