@@ -31,11 +31,11 @@
 //! * **Binding a thread to a shard ends the shard's previous binding.** After `block_in_place`,
 //!   another thread may have the worker, and this thread may run blocking tasks. When the other
 //!   thread requests a binding, usually with its first timer, it increments the shard's binding
-//!   number, which ends this thread's binding. A thread that makes a timer of another runtime in
-//!   between has to be bound again, too.
+//!   number, which ends this thread's binding. A timer of another runtime, made inside
+//!   `block_in_place`, unbinds the thread, too.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
-//!   may have the same index while one of them is in `block_in_place`, or just back from it. A
-//!   binding decides only where new timers go. Which home is this thread's own decides only
+//!   may have the same index: one is just back from `block_in_place`, or in a `block_on` inside it.
+//!   A binding decides only where new timers go. Which home is this thread's own decides only
 //!   whether a cancel tries the lock or is queued.
 
 use std::cell::Cell;
@@ -222,7 +222,7 @@ pub(super) use crate::platform::fake::is_own_home;
 /// it may poll many timers that were made elsewhere, and make none. The timers of a custom driver, and
 /// of a current-thread runtime, stay where they were made, because no thread is bound to their shards.
 #[inline(never)]
-pub(super) fn own_home_beside(home: &Home) -> Option<Arc<Home>> {
+pub(super) fn bound_home_like(home: &Home) -> Option<Arc<Home>> {
     let settings = &home.alarm.settings;
     if !settings.is_default || settings.current_thread {
         return None;

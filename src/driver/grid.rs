@@ -26,21 +26,21 @@ impl Grid {
         (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
     }
 
-    /// Finds the last deadline that Tokio has reached, because one of its milliseconds ends there. It
+    /// Finds the last deadline that Tokio has reached, where one of its milliseconds ends. That deadline
     /// is not later than the clock, which shows `now`. If the clock goes on meanwhile, because another
     /// thread drives the runtime, tries again up to a later time.
-    pub(super) fn find(&self, now: Tick, mut has_come: impl FnMut(Tick) -> bool) {
+    pub(super) fn find(&self, now: Tick, mut is_reached: impl FnMut(Tick) -> bool) {
         for attempt in 0..8 {
-            let (mut come, mut to_come) = (0, now.0 + (MILLISECOND << (4 * attempt)));
-            while to_come - come > 1 {
-                let between = come + (to_come - come) / 2;
-                match has_come(Tick(between)) {
-                    true => come = between,
-                    false => to_come = between,
+            let (mut reached, mut ahead) = (0, now.0 + (MILLISECOND << (4 * attempt)));
+            while ahead - reached > 1 {
+                let between = reached + (ahead - reached) / 2;
+                match is_reached(Tick(between)) {
+                    true => reached = between,
+                    false => ahead = between,
                 }
             }
-            if !has_come(Tick(to_come)) {
-                return self.0.store(come % MILLISECOND, Ordering::Relaxed);
+            if !is_reached(Tick(ahead)) {
+                return self.0.store(reached % MILLISECOND, Ordering::Relaxed);
             }
         }
     }

@@ -63,7 +63,7 @@ impl Driver {
     /// Creates a driver with this alarm. Nothing is armed yet, and no task runs.
     pub(super) fn new(mut timer: AlarmTimer, settings: Settings) -> Arc<Self> {
         let now = Tick::now();
-        // A deadline that has just passed may still have to wait; see `near.rs`.
+        // So that shards admit a deadline that has just passed; see `near.rs`.
         let start = Tick(now.0.saturating_sub(MILLISECOND));
         let capacity = settings.capacity.div_ceil(settings.shards);
         Arc::new_cyclic(|driver| {

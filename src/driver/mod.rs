@@ -14,13 +14,13 @@
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
 //!   armed for: the earliest `next` of all shards.
-//! * **Fast path.** The alarm publishes `fast_path_from` in each shard. A deadline at or after it needs no
-//!   rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline is *near*,
-//!   and takes the slow path, on which `near.rs` says at which tick the timer fires.
+//! * **Fast path.** The alarm publishes `fast_path_from` in each shard. A deadline at or after it
+//!   needs no rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline
+//!   is *near*, and takes the slow path, on which `near.rs` says at which tick the timer fires.
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
 //!   timer can take it over. A shard has at most one.
-//! * **Late cancel.** A cancel that is queued, because this thread's home is another one, or because
-//!   the shard is busy. Threads that lock the shard afterwards apply it.
+//! * **Late cancel.** A cancel that is queued, because its thread has another home, or because the
+//!   shard is busy. Threads that lock the shard afterwards apply it.
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
 //!   reset. This is done immediately only if the clock may be paused, because Tokio would otherwise
 //!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
@@ -97,11 +97,11 @@
 //!   only records that the alarm fired; and the driver task's waker is cloned under the mutex that
 //!   protects it. (User code other than wakers may run under the alarm's mutex: see
 //!   `alarm/interval.rs`.)
-//! * **Timer operations tolerate panics and re-entry.** While one runs, Tokio may call user code,
-//!   such as a runtime hook or a destructor, and that code may panic or use timers itself. An
-//!   operation must therefore keep no flag that such a panic would leave set. It must not enter a
-//!   runtime either, except to read a current-thread runtime's clock from another thread
-//!   (`platform::now_in`).
+//! * **Timer operations tolerate panics and re-entry**, except under the alarm's mutex. While one
+//!   runs, Tokio may call user code, such as a runtime hook or a destructor, and that code may
+//!   panic or use timers itself. An operation must therefore keep no flag that such a panic would
+//!   leave set. It must not enter a runtime either, except to read a current-thread runtime's clock
+//!   from another thread (`platform::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
 //!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
 //!   waits only if every shard is locked. (Queueing a cancel, and applying queued ones, may wait for
@@ -126,7 +126,7 @@
 //! | making a timer on a worker | the reference count of this worker's home |
 //! | making a timer elsewhere | the same of a home, and the reference count of the runtime's handle |
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
-//! | arming in the cached entry | the task's reference count; the shard's lock, the entry; its slot, if the new deadline is earlier |
+//! | arming in the cached entry | the task's reference count; the shard's lock, the entry; its slot, if that starts after the new deadline |
 //! | arming on another worker than the timer was made on | in addition, the reference counts of both homes |
 //! | arming the earliest timer of the shard | in addition, the published line |
 //! | arming the earliest timer of all | in addition, the alarm, and the published line of each shard |

@@ -24,16 +24,16 @@
 //!
 //! **Has a millisecond come?** On a multi-thread runtime, the real clock answers. A current-thread
 //! runtime has a clock that may be paused or may have been moved, and that can be read only inside
-//! the runtime. There, that clock answers. But in the millisecond after the one in question, Tokio
+//! the runtime. Inside, it answers. But in the millisecond after the one in question, Tokio
 //! may not have read its clock yet. Then, and on threads outside the runtime, the probe asks Tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
 //! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
 //! a few instructions for each.)
 //!
-//! A race remains. If the alarm is late by more than a millisecond, a timer that is due now or
-//! shortly takes the fast path until the late pass has re-armed the alarm. It fires in that pass or
-//! the next, instead of in Tokio's millisecond.
+//! A race remains. Until a pass has re-armed the alarm, a timer that is due less than a millisecond
+//! from now may take the fast path; if the pass is late, so may one that is due now. It fires in that
+//! pass or the next, instead of in Tokio's millisecond.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ impl Alarm {
     }
 
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
-    /// while they are not known, because the driver task is just being spawned. A deadline that passed
+    /// while they are not known. A deadline that passed
     /// less than a millisecond ago becomes the next nanosecond.
     fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
         let now = self.read_clock();

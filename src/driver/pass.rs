@@ -109,8 +109,8 @@ impl Driver {
 
 /// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// The same for one that may re-arm the alarm. This is longer, because every check delays the next
-/// request, for which late timers wait.
+/// The same for one that may re-arm the alarm. This is longer, because it also puts off this
+/// thread's next request, for which late timers wait.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
 /// The last check of this thread, by the clock of the runtime for which it checked. The clock of the

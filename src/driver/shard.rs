@@ -22,10 +22,9 @@
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
 //!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan a page
 //!   that gives its memory back, or copy the histogram of lateness. In addition, memory may be
-//!   allocated: a page of 32 KiB,
-//!   or the lists of a new level. Only copies of lists take longer: when the list of keys of a slot
-//!   grows or gives memory back, or when the list of late cancels grows, it is copied, at four or
-//!   sixteen bytes per timer.
+//!   allocated: a page of 32 KiB, or the lists of a new level. Only copies of lists take longer:
+//!   when the list of keys of a slot grows or gives memory back, or when the list of late cancels
+//!   grows, it is copied, at four or sixteen bytes per timer.
 //! * **Arming and cancelling avoid waiting for the lock** (see `driver/mod.rs`), because this thread
 //!   may have preempted its holder: while it spins, the holder cannot run and release the lock. What
 //!   does wait spins, then yields, then sleeps (see `platform.rs`).
@@ -40,16 +39,15 @@
 //! only firing frees the entry, because the timer is idle. A pass moves the clock to the deadline
 //! before it fires the entry. So if the deadline is after the clock, the entry has not fired, and the
 //! key is the timer's. Otherwise the key may be another timer's, and the cancel is refused. A late
-//! cancel therefore needs no acknowledgement, and late cancels
-//! may be applied in any order.
+//! cancel therefore needs no acknowledgement, and late cancels may be applied in any order.
 //!
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
 //!   are queued while a pass is firing their entries.
-//! * A thread that releases the lock first applies at most [`BATCH`] of them. An expiry pass first applies all that
-//!   are queued when it reaches the shard. It does not wait until the list is empty, because
-//!   threads that drop many timers could then delay the timers that are due. [`extend`](Shard::extend)
-//!   applies none, and leaves them to the next thread that locks the shard. An empty list gives back
+//! * A thread that has locked the shard usually applies at most [`BATCH`] of them before or after it
+//!   releases the lock. An expiry pass first applies all that are queued when it reaches the shard. It
+//!   does not wait until the list is empty, because threads that drop many timers could then delay the
+//!   timers that are due. [`extend`](Shard::extend) applies none. An empty list gives back
 //!   a capacity above [`KEPT`].
 //! * **Arming and moving a timer apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
 //!   the wakers runs user code, for which the alarm must not wait.
@@ -65,8 +63,9 @@
 //! A worker usually runs one operation after another under a timeout: it cancels a timer and arms
 //! the next. So when a timer is cancelled and the shard has no *cached entry* yet, the timer's
 //! entry stays in the wheel, without its waker, and becomes the cached entry. The next timer takes
-//! it over. Only its deadline is stored, and the wheel moves the entry when the clock reaches its
-//! slot; if the new deadline is earlier, the entry moves now, unless its slot starts early enough.
+//! it over. That timer stores its deadline and its waker. The wheel moves the entry when the clock
+//! reaches its slot; if the new deadline is earlier, the entry moves now, unless its slot starts
+//! early enough.
 //!
 //! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
 //! section that moves the clock, or searches for the next deadline, removes the cached entry

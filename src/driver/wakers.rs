@@ -2,7 +2,7 @@
 //!
 //! # Ground rules
 //!
-//! * **Wake wakers here while no lock is held.**
+//! * **Wake with [`wake_all`], under no lock.**
 //! * **A panic of another task's waker is caught here.** Only a timer's own waker is dropped
 //!   uncaught: if that panics, so does the drop, the cancel or the poll of the timer that frees it.
 

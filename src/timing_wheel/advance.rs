@@ -246,8 +246,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Returns the key of an entry with the earliest deadline. Do not use this in a wheel with
     /// lazily rescheduled entries, because it may miss the earliest one; the public wheel has none.
     ///
-    /// Searches the first slot of each level whose start is before the earliest deadline found so
-    /// far.
+    /// Searches each level's first slot, if it starts before the earliest deadline found so far.
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for level in self.slots.used_levels() {

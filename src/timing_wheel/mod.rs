@@ -36,7 +36,7 @@
 //! Every operation moves a small constant number of entries, because the slab grows by pages, and
 //! [`TimingWheel::advance_bounded`] stops when its budget is used up. There are two exceptions: an
 //! advance without a budget, and a slot's vector of keys (four bytes each), which is copied as a
-//! whole when it grows.
+//! whole when it grows or gives memory back.
 //!
 //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
 //! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather
@@ -50,7 +50,7 @@
 // | --- | --- |
 // | `bits.rs` | a bit for each slot of a level |
 // | `slot.rs` | the number of a slot, and the place of a key within a slot |
-// | `paged_slab.rs` | a slab that grows by pages and never moves its values |
+// | `paged_slab.rs` | a slab that grows by pages and gives memory back |
 // | `key_list.rs` | the keys of the entries in one slot |
 // | `level.rs` | the arithmetic of levels: which slot a deadline belongs to |
 // | `slots.rs` | the slots of all levels, and which of them are occupied |

@@ -1,8 +1,8 @@
-//! A slab that grows by pages, never moves its values, and gives memory back.
+//! A slab that grows by pages and gives memory back.
 //!
-//! **Growing copies nothing.** A full `slab::Slab` doubles its memory and copies every value, which
-//! takes milliseconds for a million timers, all within one critical section. A `PagedSlab` adds a
-//! page instead.
+//! **Growing copies at most the first page.** A full `slab::Slab` doubles its memory and copies
+//! every value, which takes milliseconds for a million timers, all within one critical section. A
+//! `PagedSlab` adds a page instead.
 //!
 //! **A page in which only a few values are left gives its memory back.** Otherwise a timer of an
 //! hour would keep the memory of a thousand short timers in the same page. The few values

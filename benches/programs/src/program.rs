@@ -43,7 +43,7 @@ pub(crate) const ALL: &[Program] = programs! {
     "delay", "delay", 500, "hyper", "`GET /delay/5` on a current-thread server, 500 connections; every timer fires";
     "nested", "nested", 64, "tokio", "four nested timeouts around a loopback echo, 64 tasks";
     "sntp", "sntp", 64, "rsntp", "a UDP socket and a timeout per query, 64 tasks";
-    "turmoil", "turmoil", 9, "turmoil", "a simulation with paused time and nine clients, whole simulations per second; nearly every timer fires";
+    "turmoil", "turmoil", 9, "turmoil", "a simulation with paused time and nine clients, whole simulations per second; most timers fire";
 };
 
 impl Program {

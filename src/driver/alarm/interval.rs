@@ -167,7 +167,7 @@ impl AlarmTimer {
         polled.is_ready()
     }
 
-    /// Returns `true` if Tokio has reached a millisecond of its own, or if the clock passed it at
+    /// Returns `true` if Tokio has reached `fires_at`, or if the clock passed it at
     /// least a millisecond ago. Tokio's time is never ahead of the clock, and is behind it until
     /// Tokio reads the clock again.
     pub(in crate::driver) fn has_reached(&mut self, fires_at: Tick) -> bool {

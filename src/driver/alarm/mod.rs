@@ -18,9 +18,9 @@
 //!
 //! # From a deadline to Tokio's timer
 //!
-//! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the target, publishes it, and
-//! looks at the shards again until none has an earlier deadline. [`set`](Alarm::set) arms Tokio's
-//! interval, or the timerfd.
+//! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the target, publishes
+//! it, and looks at the shards again until none has an earlier deadline. [`set`](Alarm::set) arms
+//! Tokio's interval, or the timerfd.
 //!
 //! | tick | meaning |
 //! | --- | --- |
@@ -43,13 +43,13 @@
 //! * **Hold the mutex only for arming, opening and closing, to read the runtime's clock, and to ask
 //!   Tokio which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of
 //!   shards are read and written. Lock no shard under it, and enter a runtime under it only to read
-//!   its clock. Nothing may unwind between the store of `armed_for` and the arming: a panic
-//!   of Tokio's is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error instead of
-//!   panicking.
+//!   its clock. Nothing may unwind between the store of `armed_for` and the arming: a panic of
+//!   Tokio's is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error
+//!   instead of panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
-//!   Without it, if the alarm fired while another thread was arming it, the arming thread would
-//!   find the target equal to `AlarmTimer::set_for`, and would leave the alarm unset.
+//!   Without it, a thread that re-arms the alarm after it fired could find the target equal to
+//!   `AlarmTimer::set_for`, and would leave the alarm unset.
 //! * **The alarm may fire while it is being armed**, on the arming thread, if Tokio's clock has
 //!   passed the target. Firing is only recorded then, because the arming thread is inside an
 //!   operation of its own timer and must not run another task's waker there. The thread then
@@ -113,9 +113,9 @@ impl Alarm {
         alarm
     }
 
-    /// Notes if the clock may be paused (by reading it), and finds the grid. Call this after the driver task was
-    /// spawned. From then on, a runtime that ends drops that task, which closes the driver, before its
-    /// time driver ends. (For the exception, see `ask`.)
+    /// Notes if the clock may be paused (by reading it), and finds the grid. Call this after the
+    /// driver task was spawned. From then on, a runtime that ends drops that task, which closes the
+    /// driver, before its time driver ends. (For the exception, see `ask`.)
     pub(super) fn begin(&self) {
         let now = self.read_clock();
         self.ask(|timer| {
@@ -194,9 +194,9 @@ impl Alarm {
     /// clock went back, if the runtime is about to shut down, or if another thread has re-armed the
     /// alarm for a later target since Tokio began to fire it.
     ///
-    /// With a timerfd, the alarm may fire up to [`TIMERFD_RANGE`] before its target without being too early:
-    /// Tokio's interval fires then so that the timerfd can be set, and a timerfd may still expire
-    /// for an earlier target that it was set for.
+    /// With a timerfd, the alarm may fire up to [`TIMERFD_RANGE`] before its target without being
+    /// too early: Tokio's interval fires then so that the timerfd can be set, and a timerfd may
+    /// still expire for an earlier target that it was set for.
     pub(super) fn is_early(&self, now: Tick) -> bool {
         let ahead = TIMERFD_RANGE * u32::from(self.settings.is_precise);
         now < self.armed_for().saturating_sub(ahead)
@@ -278,10 +278,10 @@ impl Alarm {
 
     /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
     /// `fires_at`, which is not before the present time. Two facts make the fast path safe. Such a
-    /// timer cannot move the alarm: Tokio rounds the alarm up by less than a millisecond, so it still
-    /// fires before that deadline, and the pass then re-arms it for the next one. And nothing
-    /// has to be rounded with high resolution, or at least a millisecond ahead. (With a configured tick,
-    /// or if the clock may be paused, no timer takes the fast path.)
+    /// timer cannot move the alarm: Tokio rounds the alarm up by less than a millisecond, so it
+    /// still fires before that deadline, and the pass then re-arms it for the next one. And high
+    /// resolution rounds nothing; otherwise the deadline is a millisecond after the alarm's. (With
+    /// a configured tick, or if the clock may be paused, no timer takes the fast path.)
     fn fast_path_after(&self, fires_at: Tick) -> Tick {
         if self.settings.tick.is_some() || self.may_pause() {
             Tick::NEVER

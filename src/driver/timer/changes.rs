@@ -34,18 +34,18 @@ impl Timer {
         if context::is_own_home(&self.home) {
             return;
         }
-        if let Some(home) = context::own_home_beside(&self.home) {
+        if let Some(home) = context::bound_home_like(&self.home) {
             self.home = home;
         }
     }
 
     /// Arms the timer for the tick at which it fires (see `near.rs`). If a shard refuses that tick,
-    /// because its clock has reached it meanwhile, asks again. Gives the waker back if that tick has
+    /// because its clock has reached it, computes another. Gives the waker back if that tick has
     /// come, or if the driver has shut down.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
-        // If a tick was refused, the clock of a shard has reached it, and the timer is due unless `when`
-        // now returns a later tick, as it may for a near deadline.
+        // If a tick was refused, the clock of a shard has reached it, and the timer is due unless
+        // `when` now returns a later tick, as it may for a near deadline.
         while let Some(when) = self.when(deadline).filter(|&when| when > tried) {
             let armed = self.arm_at_home(when, waker);
             waker = match armed.or_else(|waker| self.arm_anywhere(when, waker)) {
