@@ -44,11 +44,11 @@
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
 //!   are queued while a pass is firing their entries.
-//! * A thread that has locked the shard usually applies at most [`BATCH`] of them before or after it
-//!   releases the lock. An expiry pass first applies all that are queued when it reaches the shard. It
-//!   does not wait until the list is empty, because threads that drop many timers could then delay the
-//!   timers that are due. [`extend`](Shard::extend) applies none. An empty list gives back
-//!   a capacity above [`KEPT`].
+//! * A thread that has locked the shard usually applies at most [`BATCH`] of them, then or with a
+//!   second try of the lock. An expiry pass first applies all that are queued when it reaches the
+//!   shard. It does not wait until the list is empty, because threads that drop many timers could
+//!   then delay the timers that are due. [`extend`](Shard::extend) applies none. An empty list
+//!   gives back a capacity above [`KEPT`].
 //! * **Arming and moving a timer apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
 //!   the wakers runs user code, for which the alarm must not wait.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
@@ -63,9 +63,9 @@
 //! A worker usually runs one operation after another under a timeout: it cancels a timer and arms
 //! the next. So when a timer is cancelled and the shard has no *cached entry* yet, the timer's
 //! entry stays in the wheel, without its waker, and becomes the cached entry. The next timer takes
-//! it over. That timer stores its deadline and its waker. The wheel moves the entry when the clock
-//! reaches its slot; if the new deadline is earlier, the entry moves now, unless its slot starts
-//! early enough.
+//! it over. That timer stores its deadline and its waker. The entry moves now only if its slot
+//! starts after the new deadline. Otherwise the wheel fires or moves it when the clock reaches that
+//! slot.
 //!
 //! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
 //! section that moves the clock, or searches for the next deadline, removes the cached entry
@@ -147,8 +147,8 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// The number of the present binding. Every request for a binding, every binding and the end of
-    /// the driver increment it, without any lock. A thread that was bound with another number is not
+    /// The number of the present binding. Requests for a binding, bindings and the end of the
+    /// driver increment it; that needs no lock. A thread that was bound with another number is not
     /// the shard's worker any more.
     binding: AtomicU32,
 }
@@ -327,19 +327,21 @@ impl Shard {
         self.state.try_lock()
     }
 
-    /// Applies all late cancels, except those that are queued concurrently, and then waits for the
-    /// lock.
+    /// Applies all late cancels that are queued now, and then waits for the lock.
     pub(super) fn apply_late_cancels_and_lock(&self) -> Held<'_> {
         self.apply_late_cancels();
         platform::wait(&self.state)
     }
 
-    /// Applies as many late cancels as are queued now. This does not go on until the list is
-    /// empty, because other threads may queue cancels as fast as this one applies them.
+    /// Applies all late cancels that are queued now. This does not go on until the list is empty,
+    /// because other threads may queue cancels as fast as this one applies them. It goes from the
+    /// end of what is queued now to the start, because a thread that removes cancels meanwhile
+    /// moves others only towards the start.
     pub(super) fn apply_late_cancels(&self) {
-        let queued = self.published.late_cancels.load(Ordering::Relaxed);
-        for _ in 0..queued.div_ceil(BATCH) {
-            self.unlock_and_tidy(platform::wait(&self.state));
+        let mut end = self.published.late_cancels.load(Ordering::Relaxed);
+        while end > 0 {
+            self.unlock_and_tidy(platform::wait(&self.state), end);
+            end = end.saturating_sub(BATCH);
         }
     }
 
@@ -348,25 +350,27 @@ impl Shard {
     #[inline]
     fn unlock(&self, state: Held<'_>) {
         if self.has_late_cancels() || state.wheel.has_garbage() {
-            self.unlock_and_tidy(state);
+            self.unlock_and_tidy(state, usize::MAX);
         }
     }
 
-    /// Applies at most [`BATCH`] late cancels and releases the lock. After that, frees the memory
-    /// and drops the wakers that are no longer needed.
+    /// Applies the last [`BATCH`] of the first `end` late cancels, and releases the lock. After
+    /// that, frees the memory and drops the wakers that are no longer needed.
     #[cold]
     #[inline(never)]
-    fn unlock_and_tidy(&self, mut state: Held<'_>) {
+    fn unlock_and_tidy(&self, mut state: Held<'_>, end: usize) {
         let mut wakers = [const { None }; BATCH];
         let mut cancels = platform::wait(&self.late.0);
-        let rest = cancels.len().saturating_sub(BATCH);
+        let end = end.min(cancels.len());
+        let start = end.saturating_sub(BATCH);
         let mut batch = [EntryRef {
             key: 0,
             when: Tick::ZERO,
         }; BATCH];
-        let batch = &mut batch[..cancels.len() - rest];
-        batch.copy_from_slice(&cancels[rest..]);
-        cancels.truncate(rest);
+        let batch = &mut batch[..end - start];
+        batch.copy_from_slice(&cancels[start..end]);
+        cancels.drain(start..end);
+        let rest = cancels.len();
         self.published.late_cancels.store(rest, Ordering::Relaxed);
         let is_too_large = rest == 0 && cancels.capacity() > KEPT;
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
@@ -428,7 +432,7 @@ impl Shard {
     pub(super) fn tidy(&self) {
         if self.has_late_cancels() {
             if let Some(state) = self.try_lock() {
-                self.unlock_and_tidy(state);
+                self.unlock_and_tidy(state, usize::MAX);
             }
         }
     }

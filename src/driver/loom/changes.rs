@@ -214,6 +214,22 @@ fn loom_cancels_and_fire_one_of_them() {
     });
 }
 
+/// A cancel that was queued before the pass is applied before its timer would fire, whatever is
+/// queued meanwhile.
+#[test]
+fn loom_a_queued_cancel_and_two_more_and_fire() {
+    check(shards(1), |model| {
+        fake::go_elsewhere();
+        let [queued, second, third] = [10, 60, 70].map(|deadline| model.arm(0, deadline));
+        let queued = queued.drop();
+        let others = model.while_firing(10, || [second, third].map(Armed::drop));
+        assert_dropped([queued], 0);
+        model.run_out();
+        assert_dropped(others, 0);
+        model.assert_empty();
+    });
+}
+
 /// A pass applies late cancels even in a shard in which nothing is due.
 #[test]
 fn loom_fire_and_a_cancel_waits_elsewhere() {
