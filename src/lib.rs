@@ -66,8 +66,8 @@
 //! # Limits
 //!
 //! * If a worker thread has entered another runtime, a new timer usually still belongs to the [worker's
-//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to). Blocking the worker until the timer fires
-//!   may block it forever. For a timer of the entered runtime, call
+//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to). A worker that blocks on such a timer may
+//!   wait forever. For a timer of the entered runtime, call
 //!   [`wheel::Handle::current()`](Handle::current) after you enter it, and use the handle's `sleep`.
 //! * Runtimes with Tokio's unstable `enable_alt_timer` are [not supported](docs::compatibility#runtimes).
 //!   No error says so.

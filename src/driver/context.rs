@@ -153,8 +153,8 @@ pub(crate) fn home() -> Arc<Home> {
     }
 }
 
-/// Panics where [`home`] does, except on a worker of a runtime without timers that has made a timer of
-/// another runtime. This is cheaper, because it does not find the home.
+/// Panics where [`home`] does, except in a runtime without timers, on a worker that has made
+/// another runtime's timer. This is cheaper, because it does not find the home.
 #[inline]
 #[track_caller]
 pub(crate) fn require_runtime() {
@@ -289,9 +289,9 @@ fn bind(driver: &Driver, runtime: runtime::Id) {
     }
 }
 
-/// Ends the home's binding, and returns the number of the next. If several workers share a shard, only
-/// the first of them ends it. The others get the present number, so their bindings end with the first
-/// one's, and `is_bound` tells them apart by their index.
+/// Ends the home's binding, and returns the number of the next. If several workers share a shard,
+/// only the one with the lowest index ends it. The others get the present number, so their bindings
+/// end with the first one's, and `is_bound` tells them apart by their index.
 fn next_binding(home: &Home, index: usize) -> u32 {
     match index == home.index {
         true => home.shard.end_binding(),

@@ -6,10 +6,11 @@
 //!
 //! * **Shard.** A driver usually has one *shard* for each worker: a timing wheel behind a lock. An
 //!   armed timer has an *entry* in the wheel of one shard, with its deadline and the waker of its
-//!   task. The shard's *clock* is the tick to which its wheel was advanced, and its *next* is the
-//!   tick at which it needs the next expiry pass. It is never later than the earliest deadline in
-//!   the wheel. It is earlier if the timer that it was lowered for was cancelled or reset, or if a
-//!   search for the earliest deadline stopped at the start of a slot with many timers.
+//!   task. The shard's *clock* is the tick to which its wheel was advanced, or is being advanced by
+//!   a pass, and its *next* is the tick at which it needs the next expiry pass. It is never later
+//!   than the earliest deadline in the wheel. It is earlier if the timer that it was lowered for
+//!   was cancelled or reset, or if a search for the earliest deadline stopped at the start of a
+//!   slot with many timers.
 //! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
@@ -22,11 +23,10 @@
 //! * **Late cancel.** A cancel that is queued, because its thread has another home, or because the
 //!   shard is busy. Threads that lock the shard afterwards apply it.
 //! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
-//!   reset. This is done immediately only if the clock may be paused, because Tokio would otherwise
-//!   advance the paused clock to the old deadline. Otherwise the alarm stays armed for that
-//!   deadline until something searches the shard: the pass at that deadline, or, in the last three
-//!   milliseconds before it ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or
-//!   `timeout`.
+//!   reset. Tokio would advance a paused clock to the old deadline, so this is done immediately if
+//!   the clock may be paused. Otherwise the alarm stays armed for that deadline until something
+//!   searches the shard: the pass at that deadline, or, in the last three milliseconds before it
+//!   ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or `timeout`.
 //!
 //! # Files
 //!

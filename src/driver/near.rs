@@ -24,8 +24,8 @@
 //!
 //! **Has a millisecond come?** On a multi-thread runtime, the real clock answers. A current-thread
 //! runtime has a clock that may be paused or may have been moved, and that can be read only inside
-//! the runtime. Inside, it answers. But in the millisecond after the one in question, Tokio
-//! may not have read its clock yet. Then, and on threads outside the runtime, the probe asks Tokio.
+//! the runtime. Inside, it answers, unless the tick passed less than a millisecond ago: Tokio may
+//! not have read its clock since. Then, and on threads outside the runtime, the probe asks Tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
 //! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
@@ -63,8 +63,9 @@ impl Alarm {
         }
     }
 
-    /// Returns the tick at which Tokio fires this deadline, or `None` if that has come. `now` is the
-    /// real time, for a multi-thread runtime.
+    /// Returns the tick at which Tokio fires this deadline, or `None` if that has come. (While
+    /// Tokio's milliseconds are not known: see `at_own_deadline`.) `now` is the real time, for a
+    /// multi-thread runtime.
     fn in_tokios_millisecond(&self, when: Tick, now: Tick) -> Option<Tick> {
         let Some(fires_at) = self.grid.round_up(when) else {
             return self.at_own_deadline(when);
@@ -78,8 +79,8 @@ impl Alarm {
     }
 
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
-    /// while they are not known. A deadline that passed
-    /// less than a millisecond ago becomes the next nanosecond.
+    /// while they are not known. A deadline that passed less than a millisecond ago becomes the
+    /// next nanosecond, and an earlier one has come.
     fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
         let now = self.read_clock();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;

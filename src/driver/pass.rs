@@ -36,8 +36,8 @@
 //!
 //! # Ground rules
 //!
-//! * **Passes may overlap**, on two workers: the alarm's and one that was requested. Each critical
-//!   section of a shard is one pass's, and none moves the shard's clock back.
+//! * **Passes may overlap**, on two workers: the alarm's and one that was requested. A critical
+//!   section belongs to one pass, and none moves the shard's clock back.
 //! * **To request a pass, wake the driver task.** If a task is woken while it is being polled,
 //!   Tokio polls it again, so no request is lost.
 //! * **Wake wakers while no lock is held**, because a waker runs user code. If it panics, the other
@@ -76,7 +76,7 @@ impl Driver {
         let task = task.clone();
         let before = lock(&self.task).replace(task);
         let now = self.alarm.read_clock();
-        // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
+        // The first poll needs no request. If a clock was advanced, a pass here might fire timers
         // before Tokio's time driver has reached their deadlines.
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
@@ -109,7 +109,7 @@ impl Driver {
 
 /// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// The same for one that may re-arm the alarm. This is longer, because it also puts off this
+/// The same for one that may re-arm the alarm. This is longer, because such a check delays this
 /// thread's next request, for which late timers wait.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 

@@ -39,8 +39,9 @@ type Registry = HashMap<runtime::Id, Running>;
 
 static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
 
-// Three guards act when they are dropped: `Installing` lets a closed driver leave the registry, `Taskless`
-// closes a driver whose task will never run, and `Service` closes a driver together with its task.
+// Three guards act when they are dropped: `Installing` lets a closed driver leave the registry,
+// `Taskless` closes a driver whose task will never run, and `Service` closes a driver together with
+// its task.
 
 /// Ends the installing of a runtime's driver when dropped, even if a hook panics.
 struct Installing(runtime::Id);
@@ -66,8 +67,8 @@ fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 }
 
 /// Returns the driver that the free functions use in this runtime, and starts it if need be. In a
-/// runtime that has ended, or is about to, that driver has shut down, too. (It has also shut down, for
-/// a moment, if a hook panics while the driver's task is spawned.)
+/// runtime that has ended, or is about to, that driver has shut down, too. (A hook that panics
+/// while the task is spawned also leaves a closed driver, for a moment.)
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
     match find(handle.id()) {

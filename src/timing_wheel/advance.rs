@@ -194,10 +194,10 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             }
             debug_assert!(start >= burst.core.now, "passed an occupied slot");
             burst.core.now = start;
-            // Fire what is due by `due`, and cascade the rest. Every entry that is left, in any slot, is
-            // due at `max(start, earliest)` or later, so firing up to `apart` after that breaks no
-            // promised order. Firing up to `to` would: an entry that was extended lazily far beyond
-            // this slot would fire before earlier ones in later slots.
+            // Fire what is due by `due`, and cascade the rest. Every entry that is left, in any
+            // slot, is due at `max(start, earliest)` or later, so firing up to `apart` after that
+            // breaks no promised order. Firing up to `to` would: an entry that was extended lazily
+            // far beyond this slot would fire before earlier ones in later slots.
             let due = start.max(earliest).saturating_add(apart).min(to);
             while !burst.core.slots.list(slot).is_empty() {
                 if budget == 0 {

@@ -209,7 +209,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         self.entries.at_mut(key).place = self.slots.push(slot, key);
     }
 
-    /// Removes the key at `place` from its slot, and updates the place of the entry whose key moves there.
+    /// Removes the key at `place` from its slot, and updates the place of the entry whose key moves
+    /// there.
     #[inline(always)]
     fn unlink(&mut self, place: Place) {
         if let Some(moved) = self.slots.unlink(place) {

@@ -63,7 +63,7 @@ impl KeyList {
 
     /// Returns `true` if there is memory for more than [`SHORT`] keys.
     #[inline(always)]
-    pub(crate) fn is_long(&self) -> bool {
+    pub(crate) fn is_large(&self) -> bool {
         self.0.capacity() > SHORT
     }
 
@@ -72,7 +72,7 @@ impl KeyList {
     #[inline(never)]
     pub(crate) fn give_back(&mut self) -> Option<Vec<u32>> {
         let len = self.len();
-        (self.is_long() && self.0.capacity() / 4 > len).then(|| {
+        (self.is_large() && self.0.capacity() / 4 > len).then(|| {
             let mut keys = Vec::with_capacity(len + len / 4);
             keys.extend_from_slice(&self.0);
             mem::replace(&mut self.0, keys)

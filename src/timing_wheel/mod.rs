@@ -34,9 +34,9 @@
 //! place.
 //!
 //! Every operation moves a small constant number of entries, because the slab grows by pages, and
-//! [`TimingWheel::advance_bounded`] stops when its budget is used up. There are two exceptions: an
-//! advance without a budget, and a slot's vector of keys (four bytes each), which is copied as a
-//! whole when it grows or gives memory back.
+//! [`TimingWheel::advance_bounded`] stops when its budget is used up. The exceptions are the first
+//! page, which doubles until it is full, an advance without a budget, and a slot's vector of keys
+//! (four bytes each), which is copied as a whole when it grows or gives memory back.
 //!
 //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
 //! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather

@@ -24,8 +24,8 @@ use super::key::{Key, Stamped};
 /// entry moves less often before it fires, while each level takes 24 bytes per slot. Prefer a power
 /// of two, because other numbers need divisions instead of shifts.
 ///
-/// The wheels of the timer driver have 256 slots per level. Timers of some seconds then start one or two
-/// levels lower than with 64 slots, and firing them takes less time.
+/// The wheels of the timer driver have 256 slots per level. Timers of some seconds then start one
+/// or two levels lower than with 64 slots, and firing them takes less time.
 ///
 /// # Examples
 ///

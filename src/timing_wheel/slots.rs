@@ -74,7 +74,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) fn unlink(&mut self, place: Place) -> Option<u32> {
         let list = &mut self.lists[place.slot.index()];
         let moved = list.remove(place.at);
-        // One test finds an empty list and, now and then, a chance to look for unused memory.
+        // One test covers both: the list is empty, or it is time to look for unused memory.
         if list.len() % SHORT == 0 {
             self.tidy(place.slot);
         }
@@ -111,7 +111,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     #[inline(always)]
     fn note_emptied(&mut self, slot: SlotId) {
         let list = &mut self.lists[slot.index()];
-        if list.is_long() {
+        if list.is_large() {
             self.garbage.extend(list.give_back());
         }
         let level = slot.level::<SLOTS>();
@@ -133,7 +133,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         for level in levels {
             // If no slot of this level starts in between, none of a higher level does, because
             // every slot of a higher level starts together with one of this level.
-            if !Scale::<SLOTS>::is_between(level, now, first.start) {
+            if !Scale::<SLOTS>::starts_between(level, now, first.start) {
                 break;
             }
             let above = self.first_on(level, now)?;

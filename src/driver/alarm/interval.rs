@@ -14,15 +14,15 @@
 //!   requests a pass.
 //! * **Arming never panics.** Tokio panics if an interval is polled after its runtime has ended. A
 //!   driver is closed, and its interval taken out, before the runtime's time driver ends, except if
-//!   a waker delays the driver task. So the panic is caught.
+//!   a waker delays the drop of the driver task. So the panic is caught.
 //!
 //! # The timerfd
 //!
 //! Tokio fires at whole milliseconds, up to two milliseconds after the deadline. A timerfd, whose
-//! expiry wakes Tokio's I/O driver, fires for deadlines that are at most [`TIMERFD_RANGE`] ahead instead.
-//! For a deadline that is further away, Tokio fires [`TIMERFD_RANGE`] before it, and the timerfd is set
-//! then. So a service whose timers are seconds away, and are cancelled, makes no system call for
-//! them.
+//! expiry wakes Tokio's I/O driver, fires for deadlines that are at most [`TIMERFD_RANGE`] ahead
+//! instead. For a deadline that is further away, Tokio fires [`TIMERFD_RANGE`] before it, and the
+//! timerfd is set then. So a service whose timers are seconds away, and are cancelled, makes no
+//! system call for them.
 //!
 //! * **The two sources share one waker.** Once it is woken, neither source counts as set, so a
 //!   spurious wake-up may follow.

@@ -34,7 +34,7 @@
 //!
 //! * **Never lose a timer: store first, then load what the other side stores.**
 //!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
-//! * **The alarm fires at `armed_for` or earlier**, or later in three cases. Tokio rounds up to a
+//! * **The alarm fires no later than `armed_for`**, except in three cases. Tokio rounds up to a
 //!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. A target that
 //!   passes while the interval is being set fires a millisecond from then (see `set`).
 //! * **When `settle` returns, `fast_path_from` is the later of `armed_for` and the present time**,
@@ -260,8 +260,8 @@ impl Alarm {
     ///
     /// All of these are sequentially consistent, so at least one thread sees what the other stores.
     /// Then either the thread on the left starts again, or the one on the right re-arms the alarm.
-    /// (`lower_next` and `publish_fast_path` store nothing if the value is there already. It was
-    /// stored before, under the same lock.)
+    /// (`lower_next` and `publish_fast_path` skip a store that changes nothing. One made before,
+    /// under the same lock, counts.)
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
         loop {
             let target = earliest(shards.clone());
@@ -278,10 +278,10 @@ impl Alarm {
 
     /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
     /// `fires_at`, which is not before the present time. Two facts make the fast path safe. Such a
-    /// timer cannot move the alarm: Tokio rounds the alarm up by less than a millisecond, so it
-    /// still fires before that deadline, and the pass then re-arms it for the next one. And high
-    /// resolution rounds nothing; otherwise the deadline is a millisecond after the alarm's. (With
-    /// a configured tick, or if the clock may be paused, no timer takes the fast path.)
+    /// timer cannot move the alarm, because its deadline is not before the target. And it needs no
+    /// rounding: either resolution is high, or the deadline is at least a millisecond ahead until
+    /// the alarm fires. (With a configured tick, or if the clock may be paused, no timer takes the
+    /// fast path.)
     fn fast_path_after(&self, fires_at: Tick) -> Tick {
         if self.settings.tick.is_some() || self.may_pause() {
             Tick::NEVER

@@ -40,8 +40,8 @@ impl Timer {
     }
 
     /// Arms the timer for the tick at which it fires (see `near.rs`). If a shard refuses that tick,
-    /// because its clock has reached it, computes another. Gives the waker back if that tick has
-    /// come, or if the driver has shut down.
+    /// because its clock has reached it, computes another. Gives the waker back if the timer is
+    /// due, or if the driver has shut down.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
         // If a tick was refused, the clock of a shard has reached it, and the timer is due unless

@@ -140,22 +140,26 @@ fn levels_for_all_of_u64() {
 #[test]
 fn a_slot_of_a_level_starts_at_each_boundary() {
     for (now, boundary) in [(0, 0), (1, 64), (64, 64), (65, 128), (1 << 40, 1 << 40)] {
-        assert!(Scale::<64>::is_between(1, now, boundary));
-        assert!(Scale::<64>::is_between(1, now, boundary + 63));
-        assert!(now == boundary || !Scale::<64>::is_between(1, now, boundary - 1));
+        assert!(Scale::<64>::starts_between(1, now, boundary));
+        assert!(Scale::<64>::starts_between(1, now, boundary + 63));
+        assert!(now == boundary || !Scale::<64>::starts_between(1, now, boundary - 1));
     }
-    assert!(!Scale::<64>::is_between(1, u64::MAX - 62, u64::MAX));
+    assert!(!Scale::<64>::starts_between(1, u64::MAX - 62, u64::MAX));
     for (now, boundary) in [(0, 0), (1, 10), (10, 10), (11, 20)] {
-        assert!(Scale::<10>::is_between(1, now, boundary));
-        assert!(now == boundary || !Scale::<10>::is_between(1, now, boundary - 1));
-        assert!(Scale::<10>::is_between(0, now, now));
+        assert!(Scale::<10>::starts_between(1, now, boundary));
+        assert!(now == boundary || !Scale::<10>::starts_between(1, now, boundary - 1));
+        assert!(Scale::<10>::starts_between(0, now, now));
     }
 }
 
 /// Tries the last tick of the rotation below each level. No slot of a lower level starts later.
 #[test]
 fn a_slot_of_each_level_starts_at_tick_0() {
-    assert!((1..64).all(|level| Scale::<2>::is_between(level, 0, (1 << level) - 1)));
-    assert!((1..8).all(|level| Scale::<256>::is_between(level, 0, (1 << (8 * level)) - 1)));
-    assert!((1..20).all(|level| Scale::<10>::is_between(level, 0, 10_u64.pow(level as u32) - 1)));
+    assert!((1..64).all(|level| Scale::<2>::starts_between(level, 0, (1 << level) - 1)));
+    assert!((1..8).all(|level| Scale::<256>::starts_between(level, 0, (1 << (8 * level)) - 1)));
+    assert!((1..20).all(|level| Scale::<10>::starts_between(
+        level,
+        0,
+        10_u64.pow(level as u32) - 1
+    )));
 }
