@@ -1,7 +1,7 @@
 //! Compares timers finer than a millisecond: tokio-wheel with high resolution, Tokio, and the other crates that have them.
 //!
 //! ```text
-//! cargo bench -p precise                                 # the table, about three minutes
+//! cargo bench -p precise                                 # the table, about 5 minutes
 //! cargo bench -p precise -- --rounds 1 --seconds 0.5     # half a minute
 //! ```
 //!
