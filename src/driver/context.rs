@@ -19,7 +19,7 @@
 //! | --- | --- | --- |
 //! | a task on a worker, even inside `enter(other)` or another multi-thread runtime's `block_on` | the worker's | the worker's |
 //! | `block_in_place`, `spawn_blocking`, any other thread | none | the current handle's |
-//! | a current-thread runtime | 0 | the current handle's; on a thread that is, or was last, bound to worker 0, the worker's |
+//! | a current-thread runtime | 0 | the current handle's; on a thread whose last binding was to worker 0, the worker's |
 //!
 //! # Ground rules
 //!
@@ -70,7 +70,7 @@ struct Local {
     worker: Cell<Option<Worker>>,
     /// Number of timers that this thread has made without a binding since it was last bound.
     made_unbound: Cell<u32>,
-    /// Number of timers, made elsewhere, that it has polled first without a binding. They are
+    /// Number of first polls, without a binding, of timers that were made elsewhere. They are
     /// counted apart, because some may be another runtime's, and do not lead to a binding.
     polled_unbound: Cell<u32>,
 }
@@ -153,8 +153,8 @@ pub(crate) fn home() -> Arc<Home> {
     }
 }
 
-/// Panics where [`home`] does, except in a runtime without timers, on a worker that has made
-/// another runtime's timer. This is cheaper, because it does not find the home.
+/// Panics where [`home`] does, except in a runtime without timers if this worker has made another
+/// runtime's timer. This is cheaper, because it does not find the home.
 #[inline]
 #[track_caller]
 pub(crate) fn require_runtime() {
@@ -238,7 +238,7 @@ pub(super) fn bound_home_like(home: &Home) -> Option<Arc<Home>> {
     bound.filter(|own| own.has_same_driver(home))
 }
 
-/// Number of timers that an unbound worker makes, or polls first, before its second request for a
+/// Number of timers that an unbound worker makes, or first polls, before its second request for a
 /// binding. The wait then doubles each time, because a single poll may make millions of timers, and no
 /// task runs before it returns.
 const BINDING_INTERVAL: u32 = 256;

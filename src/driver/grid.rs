@@ -2,7 +2,7 @@
 //!
 //! Tokio fires at whole milliseconds since the runtime was built, and does not say when that was. So
 //! once its task was spawned, a driver asks Tokio, through a probe, whether it has reached given
-//! deadlines. The latest deadline that it has reached is the end of one of its milliseconds, and the
+//! deadlines. The latest deadline that it has reached is the start of one of its milliseconds, and the
 //! others follow at intervals of one millisecond.
 
 use crate::clock::{MILLISECOND, Tick};
@@ -26,9 +26,9 @@ impl Grid {
         (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
     }
 
-    /// Finds the last deadline that Tokio has reached, where one of its milliseconds ends. That
+    /// Finds the last deadline that Tokio has reached, where one of its milliseconds begins. That
     /// deadline is not later than the clock, which shows `now`. If the clock goes on meanwhile,
-    /// because another thread drives the runtime, tries again up to a later time.
+    /// because another thread drives the runtime, tries again with a later bound.
     pub(super) fn find(&self, now: Tick, mut is_reached: impl FnMut(Tick) -> bool) {
         for attempt in 0..8 {
             let (mut reached, mut ahead) = (0, now.0 + (MILLISECOND << (4 * attempt)));

@@ -103,7 +103,8 @@ impl Driver {
     pub(super) fn close(&self) -> Option<AlarmTimer> {
         // Close the alarm first, so that no thread polls an interval of a runtime that has ended.
         let timer = self.alarm.close();
-        // Close every shard before a waker runs, because it may wait for a timer of another shard.
+        // Close every shard before a timer is woken, because its waker may wait for a timer of another
+        // shard. (The wakers of queued cancels are dropped earlier. Their drops must not wait.)
         let pending: Vec<_> = self.shards().map(Shard::close).collect();
         pending.into_iter().for_each(wakers::wake_all);
         let task = lock(&self.task).take();

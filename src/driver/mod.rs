@@ -7,10 +7,10 @@
 //! * **Shard.** A driver usually has one *shard* for each worker: a timing wheel behind a lock. An
 //!   armed timer has an *entry* in the wheel of one shard, with its deadline and the waker of its
 //!   task. The shard's *clock* is the tick to which its wheel was advanced, or is being advanced by
-//!   a pass, and its *next* is the tick at which it needs the next expiry pass. It is never later
-//!   than the earliest deadline in the wheel. It is earlier if the timer that it was lowered for
-//!   was cancelled or reset, or if a search for the earliest deadline stopped at the start of a
-//!   slot with many timers.
+//!   a pass, and its *next* is the tick at which it needs the next expiry pass, at the latest the
+//!   earliest deadline in the wheel. It is earlier if the timer that it was lowered for was
+//!   cancelled or reset, or if a search for the earliest deadline stopped at the start of a slot
+//!   with many timers.
 //! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
@@ -124,7 +124,7 @@
 //! | operation | writes |
 //! | --- | --- |
 //! | making a timer on a worker | the reference count of this worker's home |
-//! | making a timer elsewhere | the same of a home, and the reference count of the runtime's handle |
+//! | making a timer elsewhere | the reference counts of a home and of the runtime's handle |
 //! | arming | the task's reference count; the shard's lock, an entry, a slot |
 //! | arming in the cached entry | the task's reference count; the shard's lock, the entry; its slot, if that starts after the new deadline |
 //! | arming on another worker than the timer was made on | in addition, the reference counts of both homes |

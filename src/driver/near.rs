@@ -32,8 +32,8 @@
 //! a few instructions for each.)
 //!
 //! A race remains. Until a pass has re-armed the alarm, a timer that is due less than a millisecond
-//! from now may take the fast path; if the pass is late, so may one that is due now. It fires in that
-//! pass or the next, instead of in Tokio's millisecond.
+//! from now (or now, if the pass is late) may take the fast path. It fires in that pass or the
+//! next, instead of in Tokio's millisecond.
 
 use std::time::Duration;
 

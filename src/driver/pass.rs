@@ -24,7 +24,7 @@
 //! # The check for late timers
 //!
 //! A task that makes a timer with `sleep` or `timeout` compares the next deadline of its shard with
-//! the time. If that timer is late, or due within [`SOON`], the task runs a check:
+//! the time. If that has passed, or is within [`SOON`], the task runs a check:
 //!
 //! * **Late.** Tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
 //!   them. If a timer is late on a busy multi-thread runtime, the check wakes the driver task,

@@ -18,16 +18,16 @@
 //!   then on no deadline is later than the clock, so every operation is refused.
 //! * **Run no user code while holding the lock.** Wakers are cloned before the lock is taken, and
 //!   woken or dropped after its release, because a waker may use timers of the same shard and would
-//!   deadlock. Memory is freed after the release, too.
+//!   deadlock. Large memory is freed after the release, too.
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
 //!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan a page
-//!   that gives its memory back, or copy the histogram of lateness. In addition, memory may be
-//!   allocated: a page of 32 KiB, or the lists of a new level. Only copies of lists take longer:
-//!   when the list of keys of a slot grows or gives memory back, or when the list of late cancels
-//!   grows, it is copied, at four or sixteen bytes per timer.
-//! * **Arming and cancelling avoid waiting for the lock** (see `driver/mod.rs`), because this thread
-//!   may have preempted its holder: while it spins, the holder cannot run and release the lock. What
-//!   does wait spins, then yields, then sleeps (see `platform.rs`).
+//!   that gives its memory back, or copy the histogram of lag. In addition, memory may be
+//!   allocated: a page of 32 KiB, or the lists of a new level. Only copying a list takes longer: a
+//!   slot's keys (four bytes each) when the list grows or gives memory back, and the late cancels
+//!   (sixteen each) when theirs grows.
+//! * **Arming and cancelling avoid waiting for the lock** (see `driver/mod.rs`), because this
+//!   thread may have preempted its holder: while it spins, the holder cannot run and release the
+//!   lock. Waiting spins, then yields, then sleeps (see `platform.rs`).
 //!
 //! # Late cancels
 //!
@@ -43,17 +43,17 @@
 //!
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
-//!   are queued while a pass is firing their entries.
-//! * A thread that has locked the shard usually applies at most [`BATCH`] of them, then or with a
-//!   second try of the lock. An expiry pass first applies all that are queued when it reaches the
-//!   shard. It does not wait until the list is empty, because threads that drop many timers could
-//!   then delay the timers that are due. [`extend`](Shard::extend) applies none. An empty list
-//!   gives back a capacity above [`KEPT`].
+//!   are queued while a pass is about to fire their entries.
+//! * Most operations under the lock apply up to [`BATCH`] of them: before its release, or after one
+//!   more try to lock. An expiry pass first applies all that are queued when it reaches the shard.
+//!   It does not wait until the list is empty, because threads that drop many timers could then
+//!   delay the timers that are due. [`extend`](Shard::extend) applies none. An empty list gives
+//!   back a capacity above [`KEPT`].
 //! * **Arming and moving a timer apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
 //!   the wakers runs user code, for which the alarm must not wait.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
-//!   of the list. It waits for the next thread that locks the shard, which is the pass at the
-//!   timer's own deadline at the latest.
+//!   of the list. It waits for the next operation that applies cancels, at the latest the pass at
+//!   the timer's deadline.
 //! * The waker of a cancelled timer stays in the wheel until its late cancel is applied. A task's
 //!   waker keeps the task's memory and the handle of its runtime alive, but never the task's
 //!   future.
@@ -95,8 +95,7 @@ use crate::timing_wheel::core::Core;
 
 /// Slots per level. More slots mean fewer levels, and a timer moves once for each level that it
 /// goes down, each time at the cost of a cache miss. With 64 slots, timers would start one or two
-/// levels higher. With 512, a slot that cascades would hold more entries than stay in a cache until
-/// they fire.
+/// levels higher. With 512, more entries would cascade together than stay in a cache until they fire.
 const SLOTS: usize = 256;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
@@ -147,9 +146,9 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// The number of the present binding. Requests for a binding, bindings and the end of the
-    /// driver increment it; that needs no lock. A thread that was bound with another number is not
-    /// the shard's worker any more.
+    /// The number of the present binding. Each request for a binding, each binding and the driver's
+    /// end increment it, without a lock. A thread that was bound with another number is not the
+    /// shard's worker any more.
     binding: AtomicU32,
 }
 
@@ -335,21 +334,20 @@ impl Shard {
 
     /// Applies all late cancels that are queued now. This does not go on until the list is empty,
     /// because other threads may queue cancels as fast as this one applies them. It goes from the
-    /// end of what is queued now to the start, because a thread that removes cancels meanwhile
-    /// moves others only towards the start.
+    /// end to the start: removals by other threads move cancels only towards the start, so those
+    /// still to apply stay before `end`.
     pub(super) fn apply_late_cancels(&self) {
-        let mut end = self.published.late_cancels.load(Ordering::Relaxed);
+        let mut end = self.late_cancels();
         while end > 0 {
             self.unlock_and_tidy(platform::wait(&self.state), end);
-            end = end.saturating_sub(BATCH);
+            end = end.saturating_sub(BATCH).min(self.late_cancels());
         }
     }
 
-    /// Releases the lock. If late cancels are queued or the wheel has garbage, deals with them
-    /// first.
+    /// Applies late cancels if any are queued, releases the lock, and frees the wheel's garbage.
     #[inline]
     fn unlock(&self, state: Held<'_>) {
-        if self.has_late_cancels() || state.wheel.has_garbage() {
+        if self.late_cancels() != 0 || state.wheel.has_garbage() {
             self.unlock_and_tidy(state, usize::MAX);
         }
     }
@@ -369,8 +367,10 @@ impl Shard {
         }; BATCH];
         let batch = &mut batch[..end - start];
         batch.copy_from_slice(&cancels[start..end]);
-        cancels.drain(start..end);
-        let rest = cancels.len();
+        // Cancels that were queued last fill the gap.
+        let rest = cancels.len() - batch.len();
+        cancels.copy_within(rest.max(end).., start);
+        cancels.truncate(rest);
         self.published.late_cancels.store(rest, Ordering::Relaxed);
         let is_too_large = rest == 0 && cancels.capacity() > KEPT;
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
@@ -402,10 +402,10 @@ impl Shard {
         state.wheel.get_mut(entry.key).take()
     }
 
-    /// Returns `true` if late cancels are queued.
+    /// Returns the number of late cancels that are queued.
     #[inline]
-    pub(super) fn has_late_cancels(&self) -> bool {
-        self.published.late_cancels.load(Ordering::Relaxed) != 0
+    pub(super) fn late_cancels(&self) -> usize {
+        self.published.late_cancels.load(Ordering::Relaxed)
     }
 
     /// Queues the cancel of a timer. Never waits for the lock of the shard, but may wait for that of
@@ -430,7 +430,7 @@ impl Shard {
     /// garbage.
     #[inline]
     pub(super) fn tidy(&self) {
-        if self.has_late_cancels() {
+        if self.late_cancels() != 0 {
             if let Some(state) = self.try_lock() {
                 self.unlock_and_tidy(state, usize::MAX);
             }

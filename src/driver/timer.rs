@@ -57,8 +57,8 @@ pub(crate) struct Timer {
 
 enum State {
     Idle,
-    /// `key` and `when` are not an [`EntryRef`], because the enum's tag fits into the padding after
-    /// `key`. So a `Sleep` is 48 bytes.
+    /// Not an [`EntryRef`], so that the enum's tag fits into the padding after `key`, and a `Sleep`
+    /// into 48 bytes.
     Armed {
         key: u32,
         when: Tick,

@@ -171,7 +171,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Extends the deadline of the entry under this key and returns `true`. Returns `false` and
     /// changes nothing if there is no such entry, or if the new deadline is earlier than the old one.
     ///
-    /// Always returns `false` for an entry that has survived its page, because looking it up would
+    /// Always returns `false` for a *survivor* (see `paged_slab.rs`), because looking it up would
     /// make the fast path longer. The caller's slow path finds such an entry.
     #[inline(always)]
     pub(crate) fn extend(&mut self, key: u32, deadline: u64) -> bool {

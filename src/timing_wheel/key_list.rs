@@ -6,7 +6,7 @@
 
 use std::mem;
 
-/// Memory for keys that an empty list may keep.
+/// Number of keys for which an empty list may keep memory.
 pub(super) const SHORT: usize = 128;
 
 /// A list of keys in no particular order.

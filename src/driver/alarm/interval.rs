@@ -32,7 +32,7 @@
 //! * **The timerfd never fires early.** It is set to the time that is left by the real clock, which
 //!   is read last. If the clock may be paused, the timerfd is not used.
 //! * **Wake-ups are bounded.** At least the spacing passes from one wake-up to the next, and timers
-//!   that become due in between fire together. A timer waits for that only if it is due sooner than
+//!   that become due in between fire together. A timer waits for that only if it is due less than
 //!   the spacing after a wake-up.
 
 use std::cell::Cell;

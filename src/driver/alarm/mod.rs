@@ -279,9 +279,9 @@ impl Alarm {
     /// Returns the deadline from which on a timer takes the fast path, if the alarm fires at
     /// `fires_at`, which is not before the present time. Two facts make the fast path safe. Such a
     /// timer cannot move the alarm, because its deadline is not before the target. And it needs no
-    /// rounding: either resolution is high, or the deadline is at least a millisecond ahead until
-    /// the alarm fires. (With a configured tick, or if the clock may be paused, no timer takes the
-    /// fast path.)
+    /// rounding: either resolution is high, or it stays at least a millisecond ahead until the
+    /// alarm fires. (With a configured tick, or if the clock may be paused, no timer takes the fast
+    /// path.)
     fn fast_path_after(&self, fires_at: Tick) -> Tick {
         if self.settings.tick.is_some() || self.may_pause() {
             Tick::NEVER

@@ -63,7 +63,7 @@ impl Shard {
 
     /// Resets an armed timer to a later deadline and returns `true`. Returns `false` and changes
     /// nothing if the shard is busy or does not [`admit`](Self::admits) the timer, if the deadline is
-    /// earlier, or if the entry has survived its page (see `Core::extend`).
+    /// earlier, or if the entry is a survivor (see `paged_slab.rs`).
     #[inline(always)]
     pub(in crate::driver) fn extend(&self, entry: EntryRef, deadline: Tick) -> bool {
         let Some(mut state) = self.try_lock() else {

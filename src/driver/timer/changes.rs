@@ -146,8 +146,8 @@ impl Timer {
         match self.home.shard.reset(entry, when) {
             Reset::Moved => {
                 self.state.set_when(when);
-                self.home.retract_if_paused();
                 self.home.ensure_alarm(when);
+                self.home.retract_if_paused();
                 self.home.shard.tidy();
             }
             Reset::Fired(waker) => {
