@@ -19,7 +19,7 @@
 //! | --- | --- | --- |
 //! | a task on a worker, even inside `enter(other)` or another multi-thread runtime's `block_on` | the worker's | the worker's |
 //! | `block_in_place`, `spawn_blocking`, any other thread | none | the current handle's |
-//! | a current-thread runtime | 0 | the current handle's; on a thread whose last binding was to worker 0, the worker's |
+//! | a current-thread runtime | 0 | the current handle's; on a thread that is still bound to worker 0, the worker's |
 //!
 //! # Ground rules
 //!

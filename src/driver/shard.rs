@@ -20,8 +20,8 @@
 //!   woken or dropped after its release, because a waker may use timers of the same shard and would
 //!   deadlock. Large memory is freed after the release, too.
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
-//!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan a page
-//!   that gives its memory back, or copy the histogram of lag. In addition, memory may be
+//!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan pages
+//!   that give their memory back, or copy the histogram of lag. In addition, memory may be
 //!   allocated: a page of 32 KiB, or the lists of a new level. Only copying a list takes longer: a
 //!   slot's keys (four bytes each) when the list grows or gives memory back, and the late cancels
 //!   (sixteen each) when theirs grows.
