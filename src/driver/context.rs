@@ -25,14 +25,15 @@
 //!
 //! * **Bind a thread only in a task that was spawned for that purpose**, never because of a runtime
 //!   handle. A handle identifies the current context, not the worker that this thread runs. But
-//!   whichever thread runs a task of the runtime is a worker of it. Until such a task has run, the
+//!   whichever thread runs a task of the runtime is a worker of it. Until a thread is bound, the
 //!   current handle decides. A thread that is a worker of one runtime never becomes a worker of
 //!   another.
-//! * **Binding a thread to a shard ends the shard's previous binding.** After `block_in_place`,
-//!   another thread may have the worker, and this thread may run blocking tasks. When the other
-//!   thread requests a binding, usually with its first timer, it increments the shard's binding
-//!   number, which ends this thread's binding. A timer of another runtime, made inside
-//!   `block_in_place`, unbinds the thread, too.
+//! * **Binding a thread to a worker ends that worker's previous binding** (if workers share a
+//!   shard, only that of the one with the lowest index: see `next_binding`). After
+//!   `block_in_place`, another thread may have the worker, and this thread may run blocking tasks.
+//!   When the other thread requests a binding, usually with its first timer, it increments the
+//!   shard's binding number, which ends this thread's binding. A timer of another runtime, made
+//!   inside `block_in_place`, unbinds the thread, too.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
 //!   may have the same index: one is just back from `block_in_place`, or in a `block_on` inside it.
 //!   A binding decides only where new timers go. Which home is this thread's own decides only
@@ -51,7 +52,7 @@ use super::wakers::contain;
 use crate::platform::{thread_local, worker_index};
 
 /// The worker that a thread is bound to: its index in the runtime, and the number of this binding,
-/// which `Shard::binding` shows until another thread is bound to the same worker.
+/// which `Shard::binding` shows until a binding is requested again, or the driver ends.
 #[derive(Clone, Copy)]
 struct Worker {
     index: u32,
@@ -158,8 +159,8 @@ pub(crate) fn home() -> Arc<Home> {
 #[inline]
 #[track_caller]
 pub(crate) fn require_runtime() {
-    // A thread that was bound to a worker was started by that worker's runtime, and is inside it for
-    // as long as the thread lives.
+    // A bound thread was started by its worker's runtime and stays inside it. One with a worker
+    // index is inside a runtime now.
     let is_inside = LOCAL.with(|local| {
         local.worker.get().is_some() || !local.home.get().is_null() && worker_index().is_some()
     });

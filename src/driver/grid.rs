@@ -26,9 +26,9 @@ impl Grid {
         (offset != UNKNOWN).then(|| deadline.round_up(MILLISECOND, Tick(offset)))
     }
 
-    /// Finds the last deadline that Tokio has reached, where one of its milliseconds begins. That
-    /// deadline is not later than the clock, which shows `now`. If the clock goes on meanwhile,
-    /// because another thread drives the runtime, tries again with a later bound.
+    /// Finds the last deadline that Tokio has reached, the start of a millisecond, by bisection up
+    /// to a little after `now`, the time by the clock. If the clock goes on meanwhile, because
+    /// another thread drives the runtime, tries again with a later bound.
     pub(super) fn find(&self, now: Tick, mut is_reached: impl FnMut(Tick) -> bool) {
         for attempt in 0..8 {
             let (mut reached, mut ahead) = (0, now.0 + (MILLISECOND << (4 * attempt)));

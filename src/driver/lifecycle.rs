@@ -148,7 +148,7 @@ impl Driver {
     }
 
     /// Returns `true` while a task dump traces this thread. On a worker, `is_traced` leaves the
-    /// task's waker with Tokio, which wakes it after the dump. On any other thread, this wakes it.
+    /// task's waker with Tokio, which wakes it after the dump. Elsewhere, this function wakes it.
     fn leave_to_task_if_traced(&self) -> bool {
         let task = lock(&self.task).clone();
         let is_traced = is_traced(task.as_ref().unwrap_or(Waker::noop()));

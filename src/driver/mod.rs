@@ -7,10 +7,10 @@
 //! * **Shard.** A driver usually has one *shard* for each worker: a timing wheel behind a lock. An
 //!   armed timer has an *entry* in the wheel of one shard, with its deadline and the waker of its
 //!   task. The shard's *clock* is the tick to which its wheel was advanced, or is being advanced by
-//!   a pass, and its *next* is the tick at which it needs the next expiry pass, at the latest the
-//!   earliest deadline in the wheel. It is earlier if the timer that it was lowered for was
-//!   cancelled or reset, or if a search for the earliest deadline stopped at the start of a slot
-//!   with many timers.
+//!   a pass, and its *next* is when it needs the next expiry pass, never later than the earliest
+//!   deadline in the wheel. It is earlier if the timer that it was lowered for was cancelled or
+//!   reset, or if a search for the earliest deadline stopped at the start of a slot with many
+//!   timers.
 //! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
@@ -71,11 +71,11 @@
 //!       └ arm_at_home, or arm_anywhere in another shard
 //! ```
 //!
-//! **Cancel.** The drop of an armed timer calls `Timer::disarm`. If its home is one of this thread's
-//! and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it if another
-//! is cached. Otherwise `Shard::cancel_later` queues a late cancel. A thread that locks the shard
-//! later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the clock
-//! may be paused, `Home::retract_if_paused` then re-arms the alarm without this timer.
+//! **Cancel.** The drop of an armed timer calls `Timer::disarm`. If its home is one of this
+//! thread's and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it
+//! if another is cached. Otherwise `Shard::cancel_later` queues a late cancel. A thread that locks
+//! the shard later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If
+//! the clock may be paused, the drop itself also re-arms the alarm (`Home::retract_if_paused`).
 //!
 //! **Fire.** The thread that polls Tokio's time driver calls the alarm's waker, which records that
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`

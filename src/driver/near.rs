@@ -50,7 +50,7 @@ impl Alarm {
             Some(tick) => deadline.round_up(tick.get(), self.opened),
         };
         if self.may_pause() {
-            // A current-thread runtime, which does not use the real time.
+            // On a current-thread runtime, the second argument is unused.
             return self.in_tokios_millisecond(when, Tick::ZERO);
         }
         let now = Tick::really_now();

@@ -76,7 +76,7 @@ impl Driver {
         let task = task.clone();
         let before = lock(&self.task).replace(task);
         let now = self.alarm.read_clock();
-        // The first poll needs no request. If a clock was advanced, a pass here might fire timers
+        // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
         // before Tokio's time driver has reached their deadlines.
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
@@ -109,7 +109,7 @@ impl Driver {
 
 /// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// The same for one that may re-arm the alarm. This is longer, because such a check delays this
+/// Minimum time to a check that may re-arm the alarm: longer, because that check delays this
 /// thread's next request, for which late timers wait.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 

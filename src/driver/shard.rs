@@ -44,11 +44,11 @@
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
 //!   are queued while a pass is about to fire their entries.
-//! * Most operations under the lock apply up to [`BATCH`] of them: before its release, or after one
-//!   more try to lock. An expiry pass first applies all that are queued when it reaches the shard.
-//!   It does not wait until the list is empty, because threads that drop many timers could then
-//!   delay the timers that are due. [`extend`](Shard::extend) applies none. An empty list gives
-//!   back a capacity above [`KEPT`].
+//! * Most operations apply up to [`BATCH`] of them: before they release the lock, or in `tidy`,
+//!   which tries it again. An expiry pass first applies all that are queued when it reaches the
+//!   shard. It does not wait until the list is empty, because threads that drop many timers could
+//!   then delay the timers that are due. [`extend`](Shard::extend) applies none. An empty list
+//!   gives back a capacity above [`KEPT`].
 //! * **Arming and moving a timer apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
 //!   the wakers runs user code, for which the alarm must not wait.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
@@ -146,9 +146,9 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// The number of the present binding. Each request for a binding, each binding and the driver's
-    /// end increment it, without a lock. A thread that was bound with another number is not the
-    /// shard's worker any more.
+    /// The number of the present binding. A request for a binding, a binding (see `next_binding`)
+    /// and the driver's end increment it, without a lock. A thread that was bound with another
+    /// number is not the shard's worker any more.
     binding: AtomicU32,
 }
 
@@ -233,10 +233,10 @@ impl Shard {
             published: Published::default(),
             late: Late(Lock::new(Vec::new())),
         };
-        // These are stored instead of initialized for loom, which never takes an initial value for
-        // sequentially consistent. Without loom an initial value needs no order: it happens before
-        // every access, so it precedes every store, and a sequentially consistent load that returns
-        // it comes before every sequentially consistent store in the single total order.
+        // These are stored, not initialized, because loom treats no initial value as sequentially
+        // consistent. Without loom an initial value needs no order: it happens before every access,
+        // so it precedes every store, and a sequentially consistent load that returns it comes
+        // before every sequentially consistent store in the single total order.
         shard.move_clock(now);
         shard.store_next(Tick::NEVER);
         shard.publish_fast_path(Tick::NEVER);

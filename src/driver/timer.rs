@@ -1,4 +1,4 @@
-//! A timer: its home and, while it is armed, its entry in the home's shard and the waker. This file
+//! A timer: its home and, while armed, where its entry is and which waker that has. This file
 //! has its states and polls it; `timer/changes.rs` arms, resets and cancels it. The terms are defined
 //! in `driver/mod.rs`.
 //!

@@ -41,8 +41,8 @@ pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     }
 }
 
-/// Runs what may be, or call, user code. Returns `None` if that panics. The panic hook has reported
-/// the panic by then, and it reaches neither another timer nor the caller.
+/// Runs what may be, or call, user code. Returns `None` if that panics. By then the hook has
+/// reported the panic, which reaches neither another timer nor the caller.
 #[inline]
 pub(super) fn contain<R>(user_code: impl FnOnce() -> R) -> Option<R> {
     // The payload is not dropped, because its drop may panic, too.

@@ -3,8 +3,8 @@
 //! level, unless the deadline was extended lazily in the meantime.
 //!
 //! **No entry is lost if the closure that fires entries panics**, except the one that it was called
-//! for. Keys are out of their slot while their entries fire, so `Burst` and `Firing` put them back
-//! when dropped.
+//! for. Keys are out of their slot while their entries fire. `Burst` puts the others back when it
+//! is dropped.
 
 use super::core::Core;
 use super::level::Scale;

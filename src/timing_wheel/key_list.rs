@@ -28,7 +28,7 @@ impl KeyList {
         &self.0
     }
 
-    /// Adds a key and returns its place.
+    /// Adds a key and returns its index.
     #[inline(always)]
     pub(crate) fn push(&mut self, key: u32) -> u32 {
         let at = self.0.len();

@@ -97,11 +97,12 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// Returns `true` if a slot of this level starts at one of the ticks from `now` to `then`,
-    /// inclusive. `then` must be the start of a slot on a lower level.
+    /// inclusive. `then` must be the start of a slot on a lower level, less than a rotation of that
+    /// level ahead.
     pub(crate) const fn starts_between(level: usize, now: u64, then: u64) -> bool {
-        // If `now` is 0, the subtraction wraps around to the last tick of all, whose slot differs
-        // from that of `then`. The result is then `true`, as it should be, because a slot of every
-        // level starts at tick 0.
+        // If `now` is 0, the subtraction wraps around to the last tick of all. `then` is in the
+        // first slot of this level, so the result is `true`, as it should be: a slot of every level
+        // starts at tick 0.
         Self::number(now.wrapping_sub(1), level) != Self::number(then, level)
     }
 

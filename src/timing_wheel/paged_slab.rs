@@ -116,8 +116,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Notes that a full page has room again, or gives back the memory of a page with few values
     /// left.
     ///
-    /// The current page keeps its memory even when it is empty. Otherwise inserting and removing
-    /// one value at the end of a page would allocate and free memory each time.
+    /// The current page keeps its memory even when it is empty. Otherwise, with all other pages
+    /// full, inserting and removing one value could allocate and free each time.
     fn note_shrunk_to(&mut self, left: usize, number: usize) {
         if left + 1 == Self::PAGE_LEN {
             self.others.push(number as u32);

@@ -97,7 +97,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         count
     }
 
-    /// Gives back memory that a list no longer needs.
+    /// Notes an emptied slot, or gives back memory that its list no longer needs.
     #[inline(never)]
     fn tidy(&mut self, slot: SlotId) {
         let list = &mut self.lists[slot.index()];
@@ -124,8 +124,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     /// Returns the occupied slot that starts first. If several start at the same tick, returns the
     /// one on the highest level: all of them may hold entries that are due at that tick, and those
-    /// on a higher level were inserted earlier. So entries of one tick fire roughly in the order in
-    /// which they were inserted.
+    /// on a higher level were inserted earlier. So the slots of one tick fire roughly in the order
+    /// of insertion.
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<SlotStart> {
         let mut levels = self.used_levels();

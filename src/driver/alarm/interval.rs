@@ -111,9 +111,9 @@ impl AlarmTimer {
         }
     }
 
-    /// Sets the timerfd for `target` and returns `None`, or returns when the interval has to fire
-    /// instead: at the target if there is no timerfd or it could not be set, and [`TIMERFD_RANGE`]
-    /// before a target that is further ahead, to set the timerfd then.
+    /// Sets the timerfd for `target` and returns `None`. Otherwise returns the tick for the
+    /// interval instead: the target if there is no timerfd or setting it failed, or
+    /// [`TIMERFD_RANGE`] before a target further ahead, to set the timerfd then.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(timerfd) = &mut self.timerfd else {
             return Some(target);

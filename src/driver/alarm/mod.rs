@@ -35,8 +35,8 @@
 //! * **Never lose a timer: store first, then load what the other side stores.**
 //!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
 //! * **The alarm fires no later than `armed_for`**, except in three cases. Tokio rounds up to a
-//!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. A target that
-//!   passes while the interval is being set fires a millisecond from then (see `set`).
+//!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. If the
+//!   target passes while the interval is being set, a requested pass fires it (see `set`).
 //! * **When `settle` returns, `fast_path_from` is the later of `armed_for` and the present time**,
 //!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if the
 //!   clock may be paused, it is [`Tick::NEVER`].)
@@ -143,8 +143,8 @@ impl Alarm {
     }
 
     /// Reads the clock of a current-thread runtime and notes if it may be paused. A clock that does
-    /// not show the real time is paused, or was resumed after an advance. If Tokio is built to
-    /// pause clocks, every clock may be paused.
+    /// not show the real time is paused, or was resumed after an advance. With the feature
+    /// `test-util`, every clock may be paused.
     fn note_clock(&self, timer: &AlarmTimer) -> Option<Tick> {
         if self.may_pause() {
             return timer.now();
@@ -260,8 +260,8 @@ impl Alarm {
     ///
     /// All of these are sequentially consistent, so at least one thread sees what the other stores.
     /// Then either the thread on the left starts again, or the one on the right re-arms the alarm.
-    /// (`lower_next` and `publish_fast_path` skip a store that changes nothing. One made before,
-    /// under the same lock, counts.)
+    /// (`lower_next` and `publish_fast_path` skip a store that changes nothing; then an earlier
+    /// store under the same lock counts.)
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
         loop {
             let target = earliest(shards.clone());

@@ -71,8 +71,8 @@ impl Shard {
         // cascade: none, if every timer that is due became due within the last millisecond.
         let (earliest, apart) = (self.next().0, MILLISECOND - 1);
         let ShardState { wheel, lag, .. } = &mut *state;
-        // Another pass may have moved the wheel further than `seen`. No deadline that fires is later
-        // than this, so the subtraction below does not overflow.
+        // Another pass may have moved the wheel further than `seen`. No deadline that fires is
+        // later than both, so the subtraction below does not overflow.
         let seen = pass.seen.0.max(wheel.now());
         let mut fire = |_, deadline, waker| {
             // The batch is empty from `len` on, so the old value is `None`, and `forget` leaks

@@ -151,8 +151,9 @@ impl Timer {
                 self.home.shard.tidy();
             }
             Reset::Fired(waker) => {
+                self.state = State::Done { waker: None };
                 self.home.retract_if_paused();
-                self.finish(waker);
+                wakers::wake_all(waker);
             }
             Reset::Refused => {
                 self.state.overwrite(State::Idle);
@@ -174,14 +175,9 @@ impl Timer {
         };
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
         if let Err(waker) = self.arm(deadline, waker) {
-            self.finish(Some(waker));
+            self.state = State::Done { waker: None };
+            wakers::wake_all(Some(waker));
         }
-    }
-
-    /// Marks the timer as fired and wakes its task.
-    fn finish(&mut self, waker: Option<Waker>) {
-        self.state = State::Done { waker: None };
-        wakers::wake_all(waker);
     }
 }
 
