@@ -347,8 +347,9 @@ impl Shard {
     /// Applies late cancels if any are queued, releases the lock, and frees the wheel's garbage.
     #[inline]
     fn unlock(&self, state: Held<'_>) {
-        if self.late_cancels() != 0 || state.wheel.has_garbage() {
-            self.unlock_and_tidy(state, usize::MAX);
+        let queued = self.late_cancels();
+        if queued != 0 || state.wheel.has_garbage() {
+            self.unlock_and_tidy(state, queued);
         }
     }
 
@@ -430,9 +431,10 @@ impl Shard {
     /// garbage.
     #[inline]
     pub(super) fn tidy(&self) {
-        if self.late_cancels() != 0 {
+        let queued = self.late_cancels();
+        if queued != 0 {
             if let Some(state) = self.try_lock() {
-                self.unlock_and_tidy(state, usize::MAX);
+                self.unlock_and_tidy(state, queued);
             }
         }
     }
