@@ -1,14 +1,15 @@
-//! A replacement for `tokio::time`, for programs with several workers whose tasks send each other requests
-//! and wait for each reply under a timeout.
+//! A replacement for `tokio::time`, for programs whose tasks, on several workers, call each other
+//! under timeouts.
 //!
-//! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not ready at the
-//! first poll, the timeout takes that lock to arm its timer, and again to cancel it. tokio-wheel gives each
-//! worker its own [hierarchical timing wheel](timing_wheel), behind the same API. So arming or
-//! cancelling a timer usually writes only to the current worker's wheel.
+//! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not
+//! ready at the first poll, the timeout takes that lock to arm its timer, and again to cancel it.
+//! tokio-wheel gives each worker its own [hierarchical timing wheel](timing_wheel), behind the same
+//! API. So arming or cancelling a timer usually writes only to the current worker's wheel.
 //!
-//! With two workers and nearly empty handlers, six request-reply programs made 2.0 to 3.3 times as many
-//! calls as with Tokio's timers ([Benchmarks](docs::benchmarks)). An ordinary HTTP server does not need
-//! this crate, because timers are a small share of its work. [Should you switch?](docs::should_you_switch)
+//! On two workers, six of twelve such programs did 2.0 to 3.3 times as much work with
+//! tokio-wheel, and the other six 1.0 to 1.5 times as much ([Benchmarks](docs::benchmarks)). An ordinary
+//! HTTP server does not need this crate, because timers are a small share of its work. A simulation
+//! whose timers mostly fire ran at 0.79 of its speed. [Should you switch?](docs::should_you_switch)
 //! helps you decide.
 //!
 //! # Usage
@@ -22,9 +23,11 @@
 //! tokio-wheel = { path = "../tokio-wheel" }
 //! ```
 //!
-//! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change. But code that
-//! names Tokio's `Elapsed` [changes, too](docs::differences#elapsed-is-another-type), and [tests that call
-//! `pause`](docs::testing) need tokio-wheel's feature `test-util` in `[dev-dependencies]`.
+//! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change.
+//! But this crate's [`Elapsed` is not Tokio's](docs::differences#elapsed-is-another-type), and
+//! [tests that pause the clock](docs::testing) need tokio-wheel's feature `test-util` in
+//! `[dev-dependencies]`. Timers in other crates, such as hyper or an actor framework, stay with
+//! Tokio unless you [patch the dependency tree](docs::whole_tree).
 //!
 //! ```
 //! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
@@ -44,7 +47,8 @@
 //! New code can use the same items from the crate's root: [`wheel::sleep`](sleep()),
 //! [`wheel::timeout`](timeout()), [`wheel::interval`](interval()).
 //!
-//! A runtime's first timer or [`Handle`] starts its *driver*, which keeps the runtime's timers and fires them.
+//! The first timer, or [`Handle::current`], starts a runtime's *driver*, which keeps the timers and
+//! fires them.
 //!
 //! # Where to find what
 //!
@@ -65,17 +69,18 @@
 //!
 //! # Limits
 //!
-//! * If a worker thread has entered another runtime, a new timer usually still belongs to the [worker's
-//!   runtime](docs::guarantees#which-runtime-a-timer-belongs-to). A worker that blocks on such a timer may
-//!   wait forever. For a timer of the entered runtime, call
-//!   [`wheel::Handle::current()`](Handle::current) after you enter it, and use the handle's `sleep`.
-//! * Runtimes with Tokio's unstable `enable_alt_timer` are [not supported](docs::compatibility#runtimes).
-//!   No error says so.
-//! * As with Tokio, a timer normally fires up to 2 ms late (16 ms on Windows), and later if workers block.
-//!   On an idle Linux machine, [high resolution](docs::high_resolution) lowers the median lateness to tens
-//!   of microseconds.
-//! * By default, each worker has a *shard*: a wheel with its own lock. A shard holds just under 2³² timers,
-//!   and arming one more panics.
+//! * If a worker thread of a multi-thread runtime enters another runtime, its new timers usually
+//!   still belong to [its own](docs::guarantees#which-runtime-a-timer-belongs-to). If it then
+//!   blocks on one, it may wait forever. For a timer of the entered runtime, call
+//!   [`wheel::Handle::current()`](Handle::current) after you enter it, and use the handle's
+//!   `sleep`.
+//! * Runtimes with Tokio's unstable `enable_alt_timer` are [not
+//!   supported](docs::compatibility#runtimes). No error says so.
+//! * As with Tokio, a timer normally fires up to 2 ms late (16 ms on Windows), and later if workers
+//!   block. On an idle Linux machine, [high resolution](docs::high_resolution) lowers the median
+//!   lateness to tens of microseconds.
+//! * By default, each worker has a *shard*: a wheel with its own lock. A shard holds just under 2³²
+//!   timers, and arming one more panics.
 //! * A timer whose deadline is more than about 500 years ahead never fires.
 //!
 //! # Features
@@ -90,7 +95,7 @@
 //! | `stream` | [`DelayQueue`] as a `Stream`, tokio-stream's time [methods](ext::StreamExt), and [`IntervalStream`](ext::stream::IntervalStream) | |
 //! | `test-util` | `pause`, `resume` and `advance` | `test-util` |
 //! | `tower` | [`TimeoutLayer`](ext::tower::TimeoutLayer) for tower and axum, and timeouts for bodies | |
-//! | `tracing` | the spans and events that Tokio's timers emit, so that tokio-console shows timers | `tracing` |
+//! | `tracing` | Tokio's spans and events for this crate's timers, which tokio-console then shows | `tracing` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The guide describes all features, and is compiled only with all of them.
 #![cfg_attr(
