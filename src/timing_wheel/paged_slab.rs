@@ -10,7 +10,7 @@
 //! Removing and looking up a value try its page first, because a survivor is rare.
 //!
 //! Memory that is given back becomes garbage, which the caller takes and frees after it has
-//! released its lock.
+//! released its lock. (`shrink_to_fit` frees it immediately.)
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -50,7 +50,7 @@ const NO_PAGE: u32 = u32::MAX;
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Number of values in a full page.
     pub(crate) const PAGE_LEN: usize = 1 << BITS;
-    /// Maximum number of pages. The last page is left out, so that there are fewer than 2^32 keys.
+    /// Maximum number of pages. One page is left out, so that `MOST` fits into a `usize` of 32 bits.
     const MOST_PAGES: usize = (1 << (u32::BITS - BITS)) - 1;
     /// Maximum number of values.
     pub(crate) const MOST: usize = Self::MOST_PAGES * Self::PAGE_LEN;
@@ -76,7 +76,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         (self.inserted - self.removed) as usize
     }
 
-    /// Returns room for the next value, whose key is known by then. Panics if the slab is full.
+    /// Returns room for the next value, whose key it already knows. Panics if the slab is full.
     #[inline(always)]
     pub(crate) fn vacant(&mut self) -> Vacant<'_, T, BITS> {
         if self.current == NO_PAGE {
@@ -190,10 +190,11 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     }
 
     /// Returns the number of values that there is memory for. This takes constant time, because
-    /// every page except the first has the same size.
+    /// every page except the first has the same size. The vector of the first may have room for
+    /// more than a page.
     pub(crate) fn capacity(&self) -> usize {
         let first = self.pages.first().map_or(0, Slab::capacity);
-        first + self.whole * Self::PAGE_LEN + self.survivors.len()
+        first.min(Self::PAGE_LEN) + self.whole * Self::PAGE_LEN + self.survivors.len()
     }
 
     /// Allocates memory for `additional` more values and keeps it until `shrink_to_fit` is called.
@@ -215,7 +216,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Frees the memory of every page with few values.
+    /// Frees the memory of every page with few values (of the first page only if it has none), of
+    /// the pages at the end that have none, and what a single page does not use.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.reserved = 0;
         self.others

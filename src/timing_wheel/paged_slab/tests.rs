@@ -255,3 +255,13 @@ fn memory_beyond_what_was_reserved_is_given_back() {
     assert!((20..48).contains(&slab.capacity()), "{}", slab.capacity());
     slab.check();
 }
+
+#[test]
+fn a_first_page_whose_vector_grew_beyond_a_page_counts_as_one() {
+    let mut slab = Small::new();
+    slab.reserve(5);
+    (0..6).for_each(|value| assert_eq!(slab.insert_with(|_| value), value));
+    assert_eq!(slab.capacity(), 8);
+    slab.reserve(4);
+    assert_eq!(slab.capacity(), 16);
+}
