@@ -67,8 +67,8 @@ impl Builder {
         Builder::default()
     }
 
-    /// Rounds deadlines up to a multiple of `tick`, counted from when the driver starts, so that timers share
-    /// wake-ups.
+    /// Rounds deadlines up to a multiple of `tick`, counted from when the driver starts, so that
+    /// timers share wake-ups.
     ///
     /// A `tick` is a multiple of a millisecond, up to one day. By default, deadlines are not rounded.
     ///
@@ -93,8 +93,8 @@ impl Builder {
     /// Sets the shortest time between two wake-ups of a driver with
     /// [`high_resolution`](Self::high_resolution).
     ///
-    /// At most a millisecond, and 50 µs by default. Timers that become due in between fire together, so a
-    /// longer spacing saves wake-ups, and makes some timers later by as much.
+    /// At most a millisecond, and 50 µs by default. Timers that become due in between fire
+    /// together, so a longer spacing saves wake-ups, but makes some timers later.
     ///
     /// ```
     /// use wheel::{BuildError, Builder, Duration};
@@ -111,7 +111,8 @@ impl Builder {
         self
     }
 
-    /// Sets the number of shards, from 1 to 1024, each with its own lock. Defaults to the number of workers.
+    /// Sets the number of shards, from 1 to 1024, each with its own lock. Defaults to the number of
+    /// workers.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -135,7 +136,7 @@ impl Builder {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), wheel::BuildError> {
     /// wheel::Builder::new().capacity(100_000).install()?;
-    /// assert_eq!(wheel::metrics().snapshot().pending, 0); // there is room for these timers, and none yet
+    /// assert_eq!(wheel::metrics().snapshot().pending, 0); // room for these timers, and none yet
     /// # Ok(())
     /// # }
     /// ```
@@ -146,11 +147,12 @@ impl Builder {
 
     /// Fires timers when they are due instead of in tokio's next millisecond. Off by default.
     ///
-    /// On an otherwise idle machine, a timer then fires some tens of microseconds after its deadline. This
-    /// needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All timers of the driver share
-    /// one `timerfd`, which is set for the earliest deadline if that is less than a second away. Two wake-ups are
-    /// at least 50 µs apart, or one [`spacing`](Self::spacing), and timers that are due in between fire
-    /// together. If the clock may be paused, tokio's timer wakes the driver instead.
+    /// On an otherwise idle machine, a timer then fires some tens of microseconds after its
+    /// deadline. This needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All
+    /// timers of the driver share one `timerfd`, which is set for the earliest deadline if that is
+    /// less than a second away. Two wake-ups are at least one [`spacing`](Self::spacing) apart, and
+    /// timers that are due in between fire together. If the clock [may be
+    /// paused](crate::docs::guarantees#paused-clocks), tokio's timer wakes the driver instead.
     ///
     /// [When to use high resolution, and what it costs](crate::docs::high_resolution).
     ///
@@ -167,14 +169,14 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// This setter never panics. If the runtime has no I/O driver, tokio panics inside [`build`](Self::build) or
-    /// [`install`](Self::install), which catch that panic and return [`BuildError::IoDisabled`]. With
-    /// `panic = "abort"` the panic cannot be caught, and the process aborts.
+    /// This setter never panics. If the runtime has no I/O driver, tokio panics inside
+    /// [`build`](Self::build) or [`install`](Self::install), which catch that panic and return
+    /// [`BuildError::IoDisabled`]. With `panic = "abort"` the panic cannot be caught, and the
+    /// process aborts.
     ///
     /// # Differences from tokio
     ///
-    /// A sleep of zero completes at the driver's next wake-up, at most one spacing later, instead of in
-    /// the next millisecond.
+    /// A sleep of zero is due at most one spacing later, instead of in the next millisecond.
     pub fn high_resolution(mut self, on: bool) -> Self {
         self.high_resolution = on;
         self
@@ -182,18 +184,19 @@ impl Builder {
 
     /// Starts a custom driver on the current runtime, beside the free functions' driver.
     ///
-    /// This spawns a task, which ends with the runtime. Dropping the handle
-    /// does not end it. Build one driver for each configuration that you need, rather than one per request.
+    /// This spawns a task, which ends with the runtime. Dropping the handle does not end it. Build
+    /// one driver for each configuration that you need, rather than one per request.
     ///
     /// # Errors
     ///
-    /// Returns an error if a setting is out of range, or if something that high resolution needs is missing. The
-    /// error names the accepted range, or what is missing.
+    /// Returns an error if a setting is out of range, if `spacing` is set without high resolution,
+    /// or if something that high resolution needs is missing. The error names the accepted range,
+    /// or what is missing.
     ///
     /// # Panics
     ///
-    /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
-    /// message, and the caller's line.
+    /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has
+    /// tokio's message, and the caller's line.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -219,8 +222,8 @@ impl Builder {
     /// # Errors
     ///
     /// Returns an error under the same conditions as [`build`](Self::build), and
-    /// [`BuildError::AlreadyStarted`] if the runtime's driver is already running: the first timer starts it, and
-    /// so does [`Handle::current`].
+    /// [`BuildError::AlreadyStarted`] if the runtime's driver is already running: the first timer
+    /// starts it, and so does [`Handle::current`].
     ///
     /// # Panics
     ///

@@ -4,13 +4,13 @@ use std::{error, fmt, io};
 
 /// The error of a [`Timeout`](crate::Timeout) whose deadline passed before its future completed.
 ///
-/// Streams with a timeout and tower's services return it, too.
+/// This crate's timeouts of streams, tower services and bodies return it, too.
 ///
 /// # Differences from tokio
 ///
-/// This is a type of its own, because tokio's cannot be constructed outside of tokio. Its message and its
-/// conversions are the same. It can also be copied and hashed. tokio-stream and tower each have an error type of their own, in place of
-/// which this crate uses this one.
+/// This is a type of its own, because tokio's cannot be constructed outside of tokio. Its message
+/// and its conversions are the same. It can be copied and hashed, too, and takes the place of the
+/// error types of tokio-stream and tower.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -47,6 +47,6 @@ impl From<Elapsed> for io::Error {
     }
 }
 
-/// tokio's own error, for code that names the type. No function of this crate or of tokio returns it.
+/// tokio's own error, for code that names the type. No timer of this crate or of tokio returns it.
 #[doc(no_inline)]
 pub use tokio::time::error::Error;

@@ -19,14 +19,16 @@ use crate::timeout::Timeout;
 
 /// A handle to a timer driver.
 ///
-/// A `Handle` offers the crate's free functions as methods. A timer made through a handle belongs to that
-/// handle's driver no matter where it is made, even outside a runtime. A handle is one word and cheap to
-/// clone. Dropping it does not stop the driver, which runs until its runtime shuts down. The handle can still
-/// be used after that: its timers are then [timers of tokio's
-/// own](crate::docs::guarantees#when-a-runtime-shuts-down), in the runtime that polls them.
+/// A `Handle` offers the crate's free functions as methods. [`Handle::current`] returns one for the
+/// current runtime, and [`Builder::build`](crate::Builder::build) one for a driver with other
+/// settings. A timer made through a handle belongs to that handle's driver no matter where it is
+/// made, even outside a runtime. A handle is one word and cheap to clone. Dropping it does not stop
+/// the driver, which runs until its runtime shuts down. The handle can still be used after that:
+/// its timers are then [tokio's](crate::docs::guarantees#when-a-runtime-shuts-down), in the runtime
+/// that polls them.
 ///
-/// Durations count from the present time of the runtime in which the method is called. That matters only
-/// if a clock is paused.
+/// Durations count from the time by the clock of the caller's runtime. That matters only if a clock
+/// is paused.
 ///
 /// # Examples
 ///
@@ -49,7 +51,7 @@ use crate::timeout::Timeout;
 ///
 /// # Differences from tokio
 ///
-/// tokio has no such handle: its timers use the runtime that `Handle::enter` entered.
+/// tokio has no such handle: its timers use the current runtime.
 #[derive(Clone)]
 pub struct Handle {
     driver: Arc<Driver>,
@@ -60,22 +62,23 @@ impl Handle {
         Handle { driver }
     }
 
-    /// Returns `true` if the driver has high resolution. After the driver has shut down, returns `false`.
+    /// Returns `true` if the driver has high resolution. After the driver has shut down, returns
+    /// `false`.
     pub(crate) fn is_precise(&self) -> bool {
         self.driver.is_open() && self.driver.settings().is_precise
     }
 
     /// Returns the driver that the free functions use in the current runtime.
     ///
-    /// If no timer has been made there yet, this starts the driver, which spawns a task. On a worker thread
-    /// that has entered another runtime, this is the driver of the entered runtime, although a timer of the
-    /// free functions belongs to [the worker's
-    /// runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) there.
+    /// If no timer has been made there yet, this starts the driver, which spawns a task. On a
+    /// worker thread that has entered another runtime, this is the entered runtime's driver, while
+    /// the free functions usually use [the
+    /// worker's](crate::docs::guarantees#which-runtime-a-timer-belongs-to).
     ///
     /// # Panics
     ///
-    /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has tokio's
-    /// message, and the caller's line.
+    /// Panics outside a Tokio runtime, and in a runtime built without `enable_time`. The panic has
+    /// tokio's message, and the caller's line.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -121,8 +124,8 @@ impl Handle {
 
     /// Waits until `duration` has elapsed.
     ///
-    /// Behaves like [`sleep`](crate::sleep()), but never panics when it is called, because it needs no current
-    /// runtime.
+    /// Behaves like [`sleep`](crate::sleep()), but never panics when it is called, because it needs
+    /// no current runtime.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -139,8 +142,8 @@ impl Handle {
 
     /// Waits until `deadline`.
     ///
-    /// Behaves like [`sleep_until`](crate::sleep_until), but never panics when it is called, because it needs
-    /// no current runtime.
+    /// Behaves like [`sleep_until`](crate::sleep_until), but never panics when it is called,
+    /// because it needs no current runtime.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -162,8 +165,8 @@ impl Handle {
 
     /// Requires a future to complete within `duration`.
     ///
-    /// Behaves like [`timeout`](crate::timeout()), but never panics when it is called, because it needs no
-    /// current runtime.
+    /// Behaves like [`timeout`](crate::timeout()), but never panics when it is called, because it
+    /// needs no current runtime.
     ///
     /// # Errors
     ///
@@ -193,8 +196,8 @@ impl Handle {
 
     /// Requires a future to complete before `deadline`.
     ///
-    /// Behaves like [`timeout_at`](crate::timeout_at), but never panics when it is called, because it needs no
-    /// current runtime.
+    /// Behaves like [`timeout_at`](crate::timeout_at), but never panics when it is called, because
+    /// it needs no current runtime.
     ///
     /// # Errors
     ///
@@ -215,7 +218,7 @@ impl Handle {
         Timeout::new(future.into_future(), Some(self.sleep_until(deadline)))
     }
 
-    /// Creates an [`Interval`] that ticks every `period`, for the first time immediately.
+    /// Creates an [`Interval`] that ticks immediately, and then every `period`.
     ///
     /// Behaves like [`interval`](crate::interval()), but needs no current runtime.
     ///
@@ -236,7 +239,7 @@ impl Handle {
         self.interval_at(Instant::now(), period)
     }
 
-    /// Creates an [`Interval`] that ticks every `period`, for the first time at `start`.
+    /// Creates an [`Interval`] that ticks at `start`, and then every `period`.
     ///
     /// Behaves like [`interval_at`](crate::interval_at), but needs no current runtime.
     ///
@@ -260,9 +263,9 @@ impl Handle {
 
     /// Returns how many timers are registered and have not fired yet.
     ///
-    /// A timer is registered when it is first polled. The shards are counted one after the other, each under
-    /// its lock, so the sum is exact only while no thread arms or cancels a timer. Once the driver has shut
-    /// down, this returns zero.
+    /// A timer is registered when it is first polled, or when it is reset. The shards are counted
+    /// one after the other, so the sum is exact only while no timer is registered, cancelled or
+    /// fired. Once the driver has shut down, this returns zero.
     ///
     /// ```
     /// use futures::FutureExt;

@@ -14,30 +14,30 @@ use crate::spans::Resource;
 /// How late a tick may be before it counts as missed. tokio has the same tolerance.
 const TOLERANCE: Duration = Duration::from_millis(5);
 
-/// Creates an [`Interval`] that ticks every `period`, for the first time immediately.
+/// Creates an [`Interval`] that ticks immediately, and then every `period`.
 ///
-/// The first tick is due immediately, so it completes in tokio's next millisecond, as tokio's own does.
-/// Later ticks are due one `period` after the previous tick was *due*, however long the code between two
-/// ticks takes. So an interval does not drift, and this is how it differs from a loop of sleeps:
-/// `loop { work().await; sleep(period).await }` takes one `period` plus the time of `work` per round.
+/// The first tick is due immediately, and completes in tokio's next millisecond, as tokio's own
+/// does. Later ticks are due one `period` after the previous tick was *due*, however long the code
+/// between two ticks takes. So an interval does not drift. A loop of sleeps does: each round of
+/// `loop { work().await; sleep(period).await }` takes `period` plus the time of `work`.
 ///
-/// If the code between two ticks takes longer than `period`, ticks are missed, and [`MissedTickBehavior`]
-/// decides when the next ones are due. The default is [`MissedTickBehavior::Burst`];
-/// [`Interval::set_missed_tick_behavior`] sets another. A tick that is at most five milliseconds late does
-/// not count as missed, whichever behaviour is set.
+/// If the code between two ticks takes longer than `period`, ticks are missed, and
+/// [`MissedTickBehavior`] decides when the next ones are due. The default is
+/// [`MissedTickBehavior::Burst`]; [`Interval::set_missed_tick_behavior`] sets another. A tick that
+/// is at most five milliseconds late does not count as missed, whichever behaviour is set.
 ///
-/// | behaviour | the tick after one that was missed is due |
+/// | behaviour | the tick after a missed one is due |
 /// | --- | --- |
 /// | `Burst` | one `period` after the missed tick was due, so ticks complete immediately until the interval has caught up |
 /// | `Skip` | at the next multiple of `period`, so missed ticks are left out |
-/// | `Delay` | one `period` after the missed tick completed, so the multiples shift |
+/// | `Delay` | one `period` after the missed tick completed, so later ticks shift |
 ///
 /// A `period` beyond 30 years is treated as 30 years.
 ///
 /// # Panics
 ///
-/// Panics if `period` is zero, outside a Tokio runtime, and in a runtime built without `enable_time`. The
-/// panic has tokio's message, and the caller's line.
+/// Panics if `period` is zero, outside a Tokio runtime, and in a runtime built without
+/// `enable_time`. The panic has tokio's message, and the caller's line.
 ///
 /// # Examples
 ///
@@ -55,8 +55,8 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 /// # }
 /// ```
 ///
-/// Work that takes two of three seconds, and is begun every three seconds. With `sleep` in place of `tick`,
-/// it would be begun every five:
+/// Work that takes two seconds, and begins every three. With `sleep` in place of `tick`, it would
+/// begin every five:
 ///
 /// ```no_run
 /// use wheel::{interval, sleep, Duration};
@@ -81,7 +81,7 @@ pub fn interval(period: Duration) -> Interval {
     Interval::new(resource, Sleep::new(Tick::now(), Timer::new()), period)
 }
 
-/// Creates an [`Interval`] that ticks every `period`, for the first time at `start`.
+/// Creates an [`Interval`] that ticks at `start`, and then every `period`.
 ///
 /// Apart from its first tick, the interval behaves like one made by [`interval`].
 ///
@@ -166,9 +166,9 @@ impl Interval {
 
     /// Polls for the next tick.
     ///
-    /// If the tick is not due yet, the task is woken when it is. As with any future, only the task of the last
-    /// call is woken. If the tick is due, this returns it, and does not register for the next one: call it
-    /// again for that.
+    /// If the tick is not due yet, the task is woken when it is. As with any future, only the task
+    /// of the last call is woken. If the tick is due, this returns it without registering for the
+    /// next one: call it again for that.
     ///
     /// ```
     /// use std::future::poll_fn;

@@ -32,9 +32,10 @@ fn after(now: Tick, duration: Duration) -> Tick {
 
 /// Waits until `duration` has elapsed.
 ///
-/// The future never completes earlier than that. In a runtime that is not busy it completes at most a
-/// millisecond or two later. A duration of zero waits for tokio's next millisecond, and a duration beyond
-/// 30 years is treated as 30 years. Nothing is registered before the first poll.
+/// The future never completes earlier than that. In a runtime that is not busy, it completes at
+/// most a millisecond or two later (16 ms on Windows). A duration of zero waits for tokio's next
+/// millisecond, and a duration beyond 30 years is treated as 30 years. Nothing is registered before
+/// the first poll or a reset. To wait repeatedly, use [`interval`](crate::interval()).
 ///
 /// # Panics
 ///
@@ -44,9 +45,9 @@ fn after(now: Tick, duration: Duration) -> Tick {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels the timer, in constant time. The timer's waker is dropped immediately or, if
-/// the future is dropped on another worker, [later](crate::docs::differences#wakers-of-cancelled-timers),
-/// and when the timer would have fired, at the latest.
+/// Dropping the future cancels the timer, in constant time on average. The timer's waker is usually
+/// dropped immediately, and [at the latest](crate::docs::differences#wakers-of-cancelled-timers)
+/// when the timer would have fired.
 ///
 /// # Examples
 ///
@@ -64,7 +65,7 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// # Differences from tokio
 ///
 /// The future is [`Unpin`], so a `select!` loop needs no `pin!`. If the future is polled in another
-/// runtime after its own has shut down, it continues there, where tokio's panics. [All
+/// runtime after its own has shut down, it continues there; tokio's panics. [All
 /// differences](crate::docs::differences).
 #[doc(alias = "delay_for")]
 #[doc(alias = "wait")]
@@ -77,8 +78,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 
 /// Waits until `deadline`.
 ///
-/// If the deadline passed more than a millisecond ago, the future completes immediately, or when the driver
-/// next runs. Apart from that, it behaves like the future of [`sleep`].
+/// If the deadline passed more than a millisecond ago, the future completes immediately, or when
+/// the driver next runs. Apart from that, it behaves like the future of [`sleep`].
 ///
 /// # Panics
 ///
@@ -109,9 +110,9 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// The future returned by [`sleep`] and [`sleep_until`].
 ///
-/// A `Sleep` is 48 bytes (56 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to the
-/// [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created, and may be
-/// polled anywhere.
+/// A `Sleep` is 48 bytes (56 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to
+/// the [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created,
+/// and may be polled anywhere.
 ///
 /// # Examples
 ///
@@ -167,13 +168,13 @@ impl Sleep {
     ///
     /// # Differences from tokio
     ///
-    /// An instant more than 500 years ahead is cut to 500 years, and an instant more than 80 years
-    /// older than the process to 80 years.
+    /// An instant more than about 500 years ahead, or in the distant past, is [cut to a
+    /// limit](crate::docs::guarantees#limits).
     pub fn deadline(&self) -> Instant {
         self.deadline.to_instant()
     }
 
-    /// Returns `true` if the deadline has been reached while the timer was registered.
+    /// Returns `true` if the timer has fired, at its deadline or because its runtime shut down.
     ///
     /// So this is `false` before the first poll or reset, even if the deadline has passed.
     ///
@@ -192,10 +193,11 @@ impl Sleep {
 
     /// Resets the timer to a new deadline, whether or not the old one was reached.
     ///
-    /// The task that last polled the timer is woken at the new deadline, even if it does not poll again. It
-    /// is no longer woken at the old one, unless the driver is firing the timer during the reset. If the new
-    /// deadline passed more than a millisecond ago, the task is woken immediately, or when the driver next
-    /// runs. Never panics, even if the runtime has shut down.
+    /// If the timer is still registered, the task that last polled it is woken at the new deadline,
+    /// even if it does not poll again. It is no longer woken at the old one, unless the driver is
+    /// firing the timer during the reset. If the new deadline passed more than a millisecond ago,
+    /// the task is woken immediately, or when the driver next runs. Never panics, even if the
+    /// runtime has shut down.
     ///
     /// If you have a `&mut Sleep`, use [`reset_unpin`](Self::reset_unpin).
     ///

@@ -1,5 +1,5 @@
-//! The items of tokio 1.54's [`tokio::time`], and nothing else: replace `tokio::time` by `wheel::time` in every
-//! import. Items of later versions follow in minor releases.
+//! The items of tokio 1.54's [`tokio::time`], and nothing else: replace `tokio::time` by
+//! `wheel::time` in every import. Items of later versions follow in minor releases.
 //!
 //! ```
 //! use wheel::time::{self, Duration, error::Elapsed}; // was: use tokio::time::{…};
@@ -12,9 +12,10 @@
 //! # }
 //! ```
 //!
-//! The crate's root has the same items, so new code can write `wheel::sleep`. The root has more items
-//! besides. A glob import brings every public name into scope, so replace `use tokio::time::*;` by
-//! `use wheel::time::*;` rather than by `use wheel::*;`.
+//! The crate's root has the same items, so new code can write `wheel::sleep`. The root has more
+//! names besides, which a glob import would bring into scope, so replace `use tokio::time::*;` with
+//! `use wheel::time::*;`, not with `use wheel::*;`. `pause`, `resume` and `advance` need the
+//! feature `test-util`.
 
 #[doc(no_inline)]
 pub use crate::error;

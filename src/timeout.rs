@@ -18,8 +18,8 @@ use crate::sleep::Sleep;
 
 /// Requires a future to complete within `duration`.
 ///
-/// Each poll polls the future before the timer. A future that is ready at or after the deadline therefore
-/// still returns its output, and one that is ready on the first poll registers no timer. If `duration` is
+/// Each poll polls the future before the timer. So a future that a late poll finds ready still
+/// returns its output, and one that is ready on the first poll registers no timer. If `duration` is
 /// too long to be represented as a deadline, the timeout never elapses.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ use crate::sleep::Sleep;
 ///
 /// # Cancel safety
 ///
-/// Dropping the `Timeout` drops the future and cancels the timer, in constant time.
+/// Dropping the `Timeout` drops the future and cancels the timer, in constant time on average.
 ///
 /// # Examples
 ///
@@ -77,7 +77,7 @@ where
 ///
 /// # Cancel safety
 ///
-/// Dropping the `Timeout` drops the future and cancels the timer, in constant time.
+/// Dropping the `Timeout` drops the future and cancels the timer, in constant time on average.
 ///
 /// # Examples
 ///

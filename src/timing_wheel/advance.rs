@@ -3,7 +3,7 @@
 //! level, unless the deadline was extended lazily in the meantime.
 //!
 //! **No entry is lost if the closure that fires entries panics**, except the one that it was called
-//! for. Keys are out of their slot while their entries fire. `Burst` puts the others back when it
+//! for. A `Burst` holds keys that are out of their slot, and puts those that are left back when it
 //! is dropped.
 
 use super::core::Core;
@@ -24,7 +24,7 @@ use super::slots::SlotStart;
 /// assert_eq!(wheel.advance_bounded(5, 1, drop), Progress::Unfinished);
 /// assert_eq!(wheel.advance_bounded(5, usize::MAX, drop), Progress::CaughtUp);
 /// ```
-#[must_use = "an unfinished advance leaves due entries in the wheel"]
+#[must_use = "an unfinished advance may leave due entries in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -134,9 +134,9 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
     /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
-    /// fire in the order of their deadlines. The greater `apart` is, the more entries of a slot
-    /// fire together, and the fewer cascade first. For the same reason, `earliest`
-    /// should be as late as possible, but no later than any deadline.
+    /// fire in the order of their deadlines. `earliest` is a tick that no deadline precedes. The
+    /// greater `apart` and the later `earliest`, the more entries of a slot fire together, and the
+    /// fewer cascade first.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
     /// earlier `to` only fires entries that an unfinished advance left behind.
@@ -196,8 +196,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             burst.core.now = start;
             // Fire what is due by `due`, and cascade the rest. Every entry that is left, in any
             // slot, is due at `max(start, earliest)` or later, so firing up to `apart` after that
-            // breaks no promised order. Firing up to `to` would: an entry that was extended lazily
-            // far beyond this slot would fire before earlier ones in later slots.
+            // breaks no promised order. Firing up to `to` could, because a later slot may contain
+            // an earlier deadline.
             let due = start.max(earliest).saturating_add(apart).min(to);
             while !burst.core.slots.list(slot).is_empty() {
                 if budget == 0 {
@@ -224,7 +224,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     }
 
     /// Returns the earlier of `earliest` and the earliest deadline on a level. If there are too
-    /// many entries to search, the start of their slot takes the place of that deadline.
+    /// many entries to search, the start of the slot at which the search stops takes the place of
+    /// that deadline.
     ///
     /// Searching the first occupied slot is not enough, because the deadlines of its entries may
     /// have been extended lazily beyond those of the next slots.

@@ -68,7 +68,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     }
 
     /// Returns the tick at which the clock is. All entries are due later, unless the last advance
-    /// ran out of budget.
+    /// stopped early.
     pub(crate) const fn now(&self) -> u64 {
         self.now
     }
@@ -131,7 +131,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         entry.value
     }
 
-    /// Moves an entry to another deadline, which must be later than `now`. Panics if there is no
+    /// Changes the deadline of an entry. The new one must be later than `now`. Panics if there is no
     /// such entry.
     #[inline]
     pub(crate) fn reschedule(&mut self, key: u32, deadline: u64) {
@@ -145,12 +145,12 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         }
     }
 
-    /// Moves an entry to another deadline, as [`reschedule`](Self::reschedule) does, but leaves it
+    /// Changes the deadline of an entry, as [`reschedule`](Self::reschedule) does, but leaves it
     /// in its slot if that slot does not start after the new deadline. Calls `change` on the value, and
     /// returns its result.
     ///
-    /// The entry then moves only when the clock reaches its slot, no matter how often its deadline
-    /// is extended until then. This makes it cheap to extend a deadline again and again.
+    /// The entry then changes slots only when the clock reaches its slot, no matter how often its
+    /// deadline is extended until then. This makes it cheap to extend a deadline again and again.
     #[inline(always)]
     pub(crate) fn reschedule_lazily<R>(
         &mut self,
@@ -238,7 +238,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         entries.map(|entry| (entry.deadline, entry.value))
     }
 
-    /// Takes all entries out, which count as removed from here on.
+    /// Returns a wheel with all entries. In this wheel, they then count as removed.
     pub(crate) fn take(&mut self) -> Self {
         let mut emptied = Self::starting_at(self.now);
         emptied.cascaded = self.cascaded;
@@ -260,8 +260,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         self.entries.shrink_to_fit();
     }
 
-    /// Returns `true` if there is memory that is no longer used, for
-    /// [`take_garbage`](Self::take_garbage).
+    /// Returns `true` if [`take_garbage`](Self::take_garbage) would return memory.
     pub(crate) fn has_garbage(&self) -> bool {
         !self.entries.garbage.is_empty() || !self.slots.garbage.is_empty()
     }

@@ -47,8 +47,8 @@ impl KeyList {
         self.0.get(at as usize).copied()
     }
 
-    /// Takes at most `most` keys off the end of the list. Calls `taken` for each, with the number
-    /// of keys taken before and the key. Returns the number of keys.
+    /// Takes at most `most` keys off the end of the list. Calls `taken` for each, with a count from
+    /// 0 and the key. Returns the number of keys.
     #[inline(always)]
     pub(crate) fn take(&mut self, most: usize, mut taken: impl FnMut(usize, u32)) -> usize {
         let left = self.len() - most.min(self.len());

@@ -1,7 +1,7 @@
 //! A hierarchical timing wheel: the data structure alone, without clock, lock or waker.
 //!
 //! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting,
-//! removing and rescheduling take constant time, however many entries there are. Time passes
+//! removing and rescheduling take constant time on average, however many entries there are. Time passes
 //! when [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
 //! [recipes](crate::docs::recipes#timingwheel-without-a-runtime).
 //!
@@ -25,22 +25,22 @@
 //!      paged slab:     { value, deadline, slot and place of its key } …
 //! ```
 //!
-//! An entry goes into the lowest level on which its slot lies less than one rotation ahead of
-//! the slot that contains `now`. When the clock reaches its slot, an entry that is due fires.
-//! Any other entry *cascades*: it moves to a lower level. Each entry therefore fires at exactly
-//! its tick, and moves at most once per level.
+//! An entry goes into the lowest level on which its slot lies fewer than `SLOTS` slots ahead of the
+//! slot that contains `now`. When the clock reaches its slot, an entry that is due fires. Any other
+//! entry *cascades*: it moves to a lower level. In the public wheel, each entry therefore fires at
+//! exactly its tick, and moves at most once per level.
 //!
 //! The keys of a slot are a vector. When an entry is removed, the last key of the vector takes its
 //! place.
 //!
-//! Every operation moves a small constant number of entries, because the slab grows by pages, and
+//! Every operation moves few entries, because the slab grows by pages, and
 //! [`TimingWheel::advance_bounded`] stops when its budget is used up. The exceptions are the first
-//! page, which doubles until it is full, an advance without a budget, and a slot's vector of keys
-//! (four bytes each), which is copied as a whole when it grows or gives memory back.
+//! page, which is copied when it grows, an advance without a budget, and `shrink_to_fit`. The keys
+//! of a slot (four bytes each) are copied as a whole when their vector grows or gives memory back.
 //!
 //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
-//! `TimingWheel` is the source of one detail: a rotation begins with the slot of `now` rather
-//! than at a multiple of its length.
+//! `TimingWheel` is the source of one detail: a level begins with the slot of `now` rather than at
+//! a multiple of its length.
 
 // [`TimingWheel`] is public, and detects keys whose entry is gone. [`Core`](core::Core) has no such
 // check and is what the timer driver uses; the public wheel is built on it. The table lists the files
@@ -49,7 +49,7 @@
 // | file | content |
 // | --- | --- |
 // | `bits.rs` | a bit for each slot of a level |
-// | `slot.rs` | the number of a slot, and the place of a key within a slot |
+// | `slot.rs` | the index of a slot, and the place of a key within a slot |
 // | `paged_slab.rs` | a slab that grows by pages and gives memory back |
 // | `key_list.rs` | the keys of the entries in one slot |
 // | `level.rs` | the arithmetic of levels: which slot a deadline belongs to |

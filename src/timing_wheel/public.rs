@@ -1,5 +1,5 @@
-//! The public wheel: a [`Core`] whose keys contain a stamp, by which it detects stale keys. This
-//! file has its constructors, and the methods about its size and memory.
+//! The public wheel: a [`Core`] whose values and keys have a stamp, by which it detects stale keys.
+//! This file has its constructors, and the methods about its size and memory.
 
 mod entries;
 mod time;
@@ -14,7 +14,7 @@ use super::key::{Key, Stamped};
 ///
 /// Deadlines and the clock of the wheel are numbers of ticks since tick 0, and you decide how long
 /// a tick is. Time passes only when you call [`advance`](Self::advance). Inserting, removing and
-/// rescheduling an entry take constant time, however many entries there are. The [module
+/// rescheduling an entry take constant time on average, however many entries there are. The [module
 /// page](crate::timing_wheel) describes the data structure.
 ///
 /// # Number of slots
@@ -42,8 +42,7 @@ use super::key::{Key, Stamped};
 /// assert_eq!(fired, ["ping"]);
 /// assert_eq!(wheel.remove(ping), None); // it has fired
 /// ```
-///
-/// Other numbers of slots do not compile:
+/// More than 256 slots, for example, do not compile:
 ///
 /// ```compile_fail
 /// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::with_slots(0);
@@ -136,6 +135,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the tick at which the clock of the wheel is.
     ///
     /// That is the tick that the wheel was last advanced to, or the tick at which it was created.
+    /// If an advance stopped early, it is the tick at which it stopped.
     ///
     /// # Examples
     ///
@@ -204,7 +204,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// # Panics
     ///
-    /// Panics if the number of entries and `additional` together exceed 2³² − 2¹⁰, or more than fit
+    /// Panics if the number of entries and `additional` together exceed 2³² − 2¹⁰, or what fits
     /// into the address space. It panics before it allocates anything.
     ///
     /// # Examples

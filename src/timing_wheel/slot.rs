@@ -1,12 +1,12 @@
-//! Numbers for slots, and the place of a key within a slot.
+//! The index of a slot, and the place of a key within a slot.
 
 use std::num::NonZeroU16;
 
-/// The number of a slot. The slots of all levels are numbered from the first slot of the lowest
-/// level on. There are at most 64 levels, and fewer than 2^15 slots in total.
+/// The index of a slot. The slots of all levels are counted from the first slot of the lowest level
+/// on. There are at most 64 levels, and fewer than 2^15 slots in total.
 ///
-/// The highest bit is always set so that the number is never zero. The slab then needs no extra
-/// word to distinguish a vacant place from an entry, because an entry contains a `SlotId`.
+/// The highest bit is always set so that the value is never zero. The slab then needs no extra
+/// word to distinguish a vacant cell from an entry, because an entry contains a `SlotId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(NonZeroU16);
 

@@ -189,7 +189,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
             .map(KeyList::len)
     }
 
-    /// Frees the memory of empty slots, and removes the highest levels while they are empty.
+    /// Frees the memory that the lists of keys do not need, and removes the highest levels while
+    /// they are empty.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.garbage = Vec::new();
         self.set_levels(self.used_levels().last().map_or(0, |last| last + 1));

@@ -48,8 +48,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
-    /// Takes one step. It chooses every number, even those that the operation does not use, so that
-    /// a fuzzer that changes one byte changes one step.
+    /// Takes one step. It first chooses numbers for all operations, so that a fuzzer that changes
+    /// the operation seldom changes later steps.
     fn step(&mut self, choices: &mut Unstructured<'_>) {
         let pick = below(choices, 1 << 16) as usize;
         let distance = Self::choose_distance(choices);
@@ -163,8 +163,8 @@ impl<const SLOTS: usize> Pair<SLOTS> {
             count += 1;
         });
         assert!(count <= budget, "over budget");
-        let is_ahead = (before..=target).contains(&self.wheel.now());
-        assert!(is_ahead, "the clock went astray");
+        let is_between = (before..=target).contains(&self.wheel.now());
+        assert!(is_between, "the clock went astray");
         if progress == Progress::CaughtUp {
             self.assert_caught_up(target);
         }

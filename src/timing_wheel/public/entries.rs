@@ -37,7 +37,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
 
     /// Removes an entry and returns its value, or `None` if the entry has fired or been removed.
     ///
-    /// Takes constant time.
+    /// Takes constant time on average.
     ///
     /// # Examples
     ///
@@ -59,7 +59,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Changes the deadline of an entry to an earlier or a later one. Its key stays the same.
     ///
     /// If the new deadline is not after [`now`](Self::now), the entry is removed, and its value is
-    /// returned as [`Rescheduled::Expired`]. Takes constant time.
+    /// returned as [`Rescheduled::Expired`]. Takes constant time on average.
     ///
     /// # Examples
     ///

@@ -10,8 +10,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// The result is never later than the earliest deadline. It equals the earliest deadline,
     /// unless a slot that starts earlier contains more than 16 entries. Then it may be the start of
     /// that slot, at which entries only cascade. The result is later than [`now`](Self::now),
-    /// unless [`advance_bounded`](Self::advance_bounded) stopped early and left due entries behind.
-    /// The search reads no more than 16 entries per level.
+    /// unless an advance stopped early, because of its budget or a panic. The search reads no more
+    /// than 16 entries per level.
     ///
     /// # Examples
     ///
@@ -54,7 +54,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// Entries fire in the order of their deadlines; the order within a tick is unspecified. On the
     /// way, entries that are not due cascade to lower levels, each at most once per level. Empty
-    /// slots cost nothing, so advancing far costs no more than advancing by a tick.
+    /// slots cost nothing, however many of them the clock passes.
     ///
     /// The clock never goes back. If `to` is earlier than [`now`](Self::now), this does nothing,
     /// unless [`advance_bounded`](Self::advance_bounded) stopped early: then it fires the entries
