@@ -7,7 +7,7 @@
 //! Most timers are made by a task on a bound thread. Two thread-locals identify its shard:
 //! `tokio::runtime::worker_index()` returns which worker this thread runs, and [`LOCAL`] knows the
 //! runtime. Reading them writes nothing that threads share, whereas getting the current handle
-//! counts a reference to it.
+//! takes a reference to it.
 //!
 //! **A timer is armed in the shard of the worker that polls it first.** A server that spawns
 //! `timeout(limit, serve(connection))` makes all timers on the worker that accepts, and other
@@ -28,16 +28,16 @@
 //!   whichever thread runs a task of the runtime is a worker of it. Until a thread is bound, the
 //!   current handle decides. A thread that is a worker of one runtime never becomes a worker of
 //!   another.
-//! * **Binding a thread to a worker ends that worker's previous binding** (if workers share a
-//!   shard, only that of the one with the lowest index: see `next_binding`). After
+//! * **Binding a thread to a worker ends that worker's previous binding** (in a shared shard, only
+//!   binding the lowest index ends bindings, and it ends all: see `next_binding`). After
 //!   `block_in_place`, another thread may have the worker, and this thread may run blocking tasks.
 //!   When the other thread requests a binding, usually with its first timer, it increments the
 //!   shard's binding number, which ends this thread's binding. A timer of another runtime, made
 //!   inside `block_in_place`, unbinds the thread, too.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
 //!   may have the same index: one is just back from `block_in_place`, or in a `block_on` inside it.
-//!   A binding decides only where new timers go. Which home is this thread's own decides only
-//!   whether a cancel tries the lock or is queued.
+//!   A binding decides only where new timers go. `is_own_home` decides only whether a cancel tries
+//!   the lock or is queued, and whether an idle timer may move.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -154,12 +154,12 @@ pub(crate) fn home() -> Arc<Home> {
     }
 }
 
-/// Panics where [`home`] does, except in a runtime without timers if this worker has made another
+/// Panics where [`home`] does, except in a runtime without timers if this thread has made another
 /// runtime's timer. This is cheaper, because it does not find the home.
 #[inline]
 #[track_caller]
 pub(crate) fn require_runtime() {
-    // A bound thread was started by its worker's runtime and stays inside it. One with a worker
+    // A bound thread was started by its worker's runtime and stays inside. Any thread with a worker
     // index is inside a runtime now.
     let is_inside = LOCAL.with(|local| {
         local.worker.get().is_some() || !local.home.get().is_null() && worker_index().is_some()
@@ -170,7 +170,7 @@ pub(crate) fn require_runtime() {
 }
 
 /// Returns the home in the current handle's driver, which is started if necessary, and requests a
-/// binding if this is the time. On a current-thread runtime, every timer comes here.
+/// binding if this is the time. On a current-thread runtime, normally every timer comes here.
 #[inline(never)]
 #[track_caller]
 fn by_handle() -> Arc<Home> {
@@ -239,14 +239,14 @@ pub(super) fn bound_home_like(home: &Home) -> Option<Arc<Home>> {
     bound.filter(|own| own.has_same_driver(home))
 }
 
-/// Number of timers that an unbound worker makes, or first polls, before its second request for a
-/// binding. The wait then doubles each time, because a single poll may make millions of timers, and no
-/// task runs before it returns.
+/// Number of timers that an unbound worker makes, or polls first, before its second request for a
+/// binding. The wait then doubles each time, because a single poll may make millions of timers, and
+/// no task runs before it returns.
 const BINDING_INTERVAL: u32 = 256;
 
-/// Counts a timer of an unbound worker, and returns `true` if this is the time to request a binding.
-/// It is so only for some of the timers, because the task that binds the thread may wait behind a
-/// task that makes many, or be stolen by another thread.
+/// Counts a timer of an unbound worker, and returns `true` if this is the time to request a
+/// binding. Requests are repeated, because another thread may steal the task that binds, but rare,
+/// because that task may wait behind one that makes many timers.
 fn is_time_to_bind(count: impl FnOnce(&Local) -> &Cell<u32>) -> bool {
     if worker_index().is_none() {
         return false;
@@ -258,8 +258,8 @@ fn is_time_to_bind(count: impl FnOnce(&Local) -> &Cell<u32>) -> bool {
     unbound == 0 || unbound >= BINDING_INTERVAL && unbound.is_power_of_two()
 }
 
-/// Spawns a task that binds the thread that runs it, most likely this thread. Do not call this for a
-/// current-thread runtime, whose thread may run others.
+/// Spawns a task that binds the thread that runs it, most likely this thread. Do not call this for
+/// a current-thread runtime, because its thread may run other runtimes.
 fn request_binding(handle: &Handle, home: &Home) {
     let Some(index) = worker_index() else { return };
     let driver = home.driver().filter(|driver| driver.is_open());

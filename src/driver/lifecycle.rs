@@ -3,7 +3,7 @@
 //!
 //! # Ground rules
 //!
-//! * **A timer counts a reference to its [`Home`], not to its driver**, because the count of a home
+//! * **A timer holds a reference to its [`Home`], not to its driver**, because the count of a home
 //!   is usually written by its own worker only. A home refers to its driver without keeping it
 //!   alive: the driver lives as long as its service and its handles. What is left of a closed driver
 //!   is freed with the last timer or handle, except that a thread keeps its last home, which is empty
@@ -87,8 +87,8 @@ impl Driver {
         })
     }
 
-    /// Learns when Tokio's milliseconds begin, and whether the clock may be paused. Call this once the
-    /// driver task was spawned. (The runtime may have ended since, which closes the driver.)
+    /// Learns when Tokio's milliseconds begin, and whether the clock may be paused. Call this once
+    /// the driver task is spawned. (The runtime may have ended since, which closes the driver.)
     pub(super) fn begin(&self) {
         self.alarm.begin();
         // A timer may have been armed before the task was spawned, and cancelled before the clock
@@ -175,8 +175,8 @@ impl Home {
     /// **No timer is lost**: `Alarm::settle` has the argument.
     ///
     /// Call this even if `next` was early enough already, because the thread that published that
-    /// `next` may be preempted before it arms the alarm. Extending a timer is exempt: arming
-    /// or the last reset called this for the earlier deadline that the entry had, and whoever raises
+    /// `next` may be preempted before it arms the alarm. Extending a timer is exempt: this was
+    /// called for the entry's earlier deadline, when it was armed or last reset, and whoever raises
     /// `next` after that (a pass, or retracting) re-arms the alarm afterwards.
     ///
     /// The second comparison alone would do. The first reads only the shard's own cache line, and

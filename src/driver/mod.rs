@@ -9,15 +9,15 @@
 //!   task. The shard's *clock* is the tick to which its wheel was advanced, or is being advanced by
 //!   a pass, and its *next* is when it needs the next expiry pass, never later than the earliest
 //!   deadline in the wheel. It is earlier if the timer that it was lowered for was cancelled or
-//!   reset, or if a search for the earliest deadline stopped at the start of a slot with many
-//!   timers.
-//! * **Home.** A shard, and the way from there to the driver. A timer counts a reference to its home.
+//!   reset, or if a search for the earliest deadline stopped at the start of a slot, because there
+//!   were many timers to search.
+//! * **Home.** A shard, and the way from there to the driver. A timer holds a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires all timers that are due. The *target* is the tick that the alarm has to be
 //!   armed for: the earliest `next` of all shards.
 //! * **Fast path.** The alarm publishes `fast_path_from` in each shard. A deadline at or after it
 //!   needs no rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline
-//!   is *near*, and takes the slow path, on which `near.rs` says at which tick the timer fires.
+//!   is *near*, and takes the slow path: `near.rs` says at which tick the timer fires.
 //! * **Cached entry.** The entry of a cancelled timer that stays in the wheel so that the next
 //!   timer can take it over. A shard has at most one.
 //! * **Late cancel.** A cancel that is queued, because its thread has another home, or because the
@@ -73,9 +73,9 @@
 //!
 //! **Cancel.** The drop of an armed timer calls `Timer::disarm`. If its home is one of this
 //! thread's and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it
-//! if another is cached. Otherwise `Shard::cancel_later` queues a late cancel. A thread that locks
-//! the shard later applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If
-//! the clock may be paused, the drop itself also re-arms the alarm (`Home::retract_if_paused`).
+//! if another is cached. Otherwise `Shard::cancel_later` queues a late cancel. A later holder of
+//! the lock applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the
+//! clock may be paused, the drop itself also re-arms the alarm (`Home::retract_if_paused`).
 //!
 //! **Fire.** The thread that polls Tokio's time driver calls the alarm's waker, which records that
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`
@@ -109,8 +109,9 @@
 //!   shard is busy, usually for one critical section: a reset; a poll with another waker; and, if the
 //!   clock may be paused, the retracting after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
-//!   a different time from the real one; see `alarm/mod.rs`.
-//! * **Every rare situation is behind one comparison**, that of the deadline with the shard's
+//!   a different time from the real one; see `alarm/mod.rs`. The check for late timers uses the
+//!   current runtime's clock, because it only decides whether a pass is requested.
+//! * **The rare situations of a deadline are behind one comparison**, with the shard's
 //!   `fast_path_from`: an alarm to be moved, a configured tick, a clock that may be paused. The
 //!   fast path therefore pays for none of them.
 //!

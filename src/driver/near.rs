@@ -24,16 +24,16 @@
 //!
 //! **Has a millisecond come?** On a multi-thread runtime, the real clock answers. A current-thread
 //! runtime has a clock that may be paused or may have been moved, and that can be read only inside
-//! the runtime. Inside, it answers, unless the tick passed less than a millisecond ago: Tokio may
+//! the runtime. There, it answers, unless the tick passed less than a millisecond ago: Tokio may
 //! not have read its clock since. Then, and on threads outside the runtime, the probe asks Tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
 //! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
 //! a few instructions for each.)
 //!
-//! A race remains. Until a pass has re-armed the alarm, a timer that is due less than a millisecond
-//! from now (or now, if the pass is late) may take the fast path. It fires in that pass or the
-//! next, instead of in Tokio's millisecond.
+//! A race remains. Until a pass has re-armed the alarm, a timer that is due within a millisecond
+//! (or already, if the pass is late) may take the fast path. It fires in that pass or the next,
+//! instead of in Tokio's millisecond.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ use super::alarm::Alarm;
 use crate::clock::{MILLISECOND, Tick};
 
 impl Alarm {
-    /// Returns when a timer with a deadline before `fast_path_from` fires, or `None` if it is due
+    /// Returns the tick at which a timer with a near deadline fires, or `None` if the timer is due
     /// already.
     #[cold]
     pub(super) fn when_near(&self, deadline: Tick) -> Option<Tick> {
@@ -71,7 +71,8 @@ impl Alarm {
             return self.at_own_deadline(when);
         };
         let has_come = match self.settings.current_thread {
-            // There is no answer if the driver is about to shut down, which wakes the timer.
+            // There is no answer in a task dump, or if the driver is shutting down, which wakes the
+            // timer.
             true => self.ask(|timer| timer.has_reached(fires_at)) == Some(true),
             false => fires_at <= now,
         };
@@ -90,7 +91,7 @@ impl Alarm {
 
     /// Returns the end of Tokio's last millisecond: Tokio has fired its own timers up to there (see
     /// `pass.rs`). Returns `now` on a multi-thread runtime, with high resolution, if the clock may
-    /// be paused, and while Tokio's milliseconds are not known.
+    /// be paused, or while Tokio's milliseconds are not known.
     pub(super) fn last_millisecond(&self, now: Tick) -> Tick {
         if !self.settings.current_thread || self.settings.is_precise || self.may_pause() {
             return now;

@@ -23,14 +23,14 @@
 //!
 //! # The check for late timers
 //!
-//! A task that makes a timer with `sleep` or `timeout` compares the next deadline of its shard with
-//! the time. If that has passed, or is within [`SOON`], the task runs a check:
+//! A task that makes a timer with `sleep` or `timeout` runs a check if the next deadline of its
+//! shard has passed, or is within [`SOON`]:
 //!
 //! * **Late.** Tokio polls its timers only when a worker has run out of tasks, or has polled 61 of
 //!   them. If a timer is late on a busy multi-thread runtime, the check wakes the driver task,
 //!   which runs sooner than that.
 //! * **Cancelled.** The alarm stays armed for a timer that was cancelled, and a worker that is
-//!   asleep would wake up for nothing. If the next deadline is that near and its timer was
+//!   asleep would wake up for nothing. If the next deadline is within [`SOON`] and its timer was
 //!   cancelled, the check re-arms the alarm for the timer after it. (It does not see a cancel that
 //!   is still queued.)
 //!
@@ -76,8 +76,9 @@ impl Driver {
         let task = task.clone();
         let before = lock(&self.task).replace(task);
         let now = self.alarm.read_clock();
-        // Nobody requested the first poll. If a clock was advanced, a pass here might fire timers
-        // before Tokio's time driver has reached their deadlines.
+        // If the clock may be paused, the first poll only re-arms the alarm: if the clock was
+        // advanced, a pass here might fire timers before Tokio's time driver has reached their
+        // deadlines. (If a pass was requested before, re-arming requests another.)
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
         } else {
@@ -109,12 +110,12 @@ impl Driver {
 
 /// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// Minimum time to a check that may re-arm the alarm: longer, because that check delays this
-/// thread's next request, for which late timers wait.
+/// The same for a check that may re-arm the alarm. It is longer, because such a check delays the
+/// thread's next request, and so the late timers that wait for it.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
-/// The last check of this thread, by the clock of the runtime for which it checked. The clock of the
-/// present runtime may be behind that.
+/// The last check of this thread, by the clock of the runtime that was current then. The clock of
+/// the present runtime may be behind that.
 #[derive(Clone, Copy)]
 struct Checked {
     /// The last call of `check_for_late`.

@@ -8,7 +8,7 @@
 //!   `spawn`, and the drop of its [`Service`] takes the lock.
 //! * **A driver can be found before its task is spawned**, because a hook that the runtime calls
 //!   for new tasks may make timers. It can be found until it closes: whoever closes a driver then
-//!   takes it out.
+//!   takes it out, except while it is being installed (see `is_installing`).
 
 use std::collections::HashMap;
 use std::future::poll_fn;

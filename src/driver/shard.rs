@@ -33,22 +33,22 @@
 //!
 //! A task that was stolen drops its timer far from the timer's shard. Taking the lock there would
 //! move the lock, the entry, its slot and its bitmap to another processor, and back again for the
-//! next timer. So the timer's [`EntryRef`] is queued instead, and **a thread that locks the shard
-//! later applies the ownership rule to it, as if the cancel came then**: the deadline in the
-//! `EntryRef` is compared with the clock. Is the key still this timer's? While the cancel is queued,
-//! only firing frees the entry, because the timer is idle. A pass moves the clock to the deadline
-//! before it fires the entry. So if the deadline is after the clock, the entry has not fired, and the
-//! key is the timer's. Otherwise the key may be another timer's, and the cancel is refused. A late
+//! next timer. So the timer's [`EntryRef`] is queued instead, and **a later holder of the lock
+//! applies the ownership rule to it, as if the cancel came then**: the deadline in the `EntryRef`
+//! is compared with the clock. Is the key still this timer's? While the cancel is queued, only
+//! firing frees the entry, because the timer is idle. A pass moves the clock to the deadline before
+//! it fires the entry. So if the deadline is after the clock, the entry has not fired, and the key
+//! is the timer's. Otherwise the key may be another timer's, and the cancel is refused. A late
 //! cancel therefore needs no acknowledgement, and late cancels may be applied in any order.
 //!
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
 //!   are queued while a pass is about to fire their entries.
 //! * Most operations apply up to [`BATCH`] of them: before they release the lock, or in `tidy`,
-//!   which tries it again. An expiry pass first applies all that are queued when it reaches the
-//!   shard. It does not wait until the list is empty, because threads that drop many timers could
-//!   then delay the timers that are due. [`extend`](Shard::extend) applies none. An empty list
-//!   gives back a capacity above [`KEPT`].
+//!   which tries the lock again. An expiry pass first applies all that are queued when it reaches
+//!   the shard. It does not wait until the list is empty, because threads that drop many timers
+//!   could then delay the timers that are due. [`extend`](Shard::extend) applies none. An empty
+//!   list gives back a capacity above [`KEPT`].
 //! * **Arming and moving a timer apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
 //!   the wakers runs user code, for which the alarm must not wait.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
@@ -63,7 +63,7 @@
 //! A worker usually runs one operation after another under a timeout: it cancels a timer and arms
 //! the next. So when a timer is cancelled and the shard has no *cached entry* yet, the timer's
 //! entry stays in the wheel, without its waker, and becomes the cached entry. The next timer takes
-//! it over. That timer stores its deadline and its waker. The entry moves now only if its slot
+//! it over. That timer stores its deadline and its waker. The entry changes slots only if its slot
 //! starts after the new deadline. Otherwise the wheel fires or moves it when the clock reaches that
 //! slot.
 //!
@@ -95,7 +95,7 @@ use crate::timing_wheel::core::Core;
 
 /// Slots per level. More slots mean fewer levels, and a timer moves once for each level that it
 /// goes down, each time at the cost of a cache miss. With 64 slots, timers would start one or two
-/// levels higher. With 512, more entries would cascade together than stay in a cache until they fire.
+/// levels higher. With 512, more entries would cascade together than a cache holds until they fire.
 const SLOTS: usize = 256;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
@@ -147,7 +147,7 @@ struct Published {
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
     /// The number of the present binding. A request for a binding, a binding (see `next_binding`)
-    /// and the driver's end increment it, without a lock. A thread that was bound with another
+    /// and the driver's end increment it. No lock is needed. A thread that was bound with another
     /// number is not the shard's worker any more.
     binding: AtomicU32,
 }
@@ -193,7 +193,7 @@ impl ShardState {
         }
     }
 
-    /// Returns the counts. Removes the cached entry first, which is no timer's.
+    /// Returns the counts. First removes the cached entry, which is no timer's.
     fn snapshot(&mut self) -> Snapshot {
         self.remove_cached();
         // Each timer that fires is recorded once.
@@ -412,8 +412,7 @@ impl Shard {
     /// Queues the cancel of a timer. Never waits for the lock of the shard, but may wait for that of
     /// the list.
     pub(super) fn cancel_later(&self, entry: EntryRef) {
-        // Do not queue a cancel that would be refused. Most timers that are dropped elsewhere have
-        // fired, and after a shutdown nothing would empty the list.
+        // Do not queue a cancel that would be refused: after a shutdown, nothing would empty the list.
         if !self.admits(entry.when) {
             return;
         }

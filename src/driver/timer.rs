@@ -1,6 +1,6 @@
-//! A timer: its home and, while armed, where its entry is and which waker that has. This file
-//! has its states and polls it; `timer/changes.rs` arms, resets and cancels it. The terms are defined
-//! in `driver/mod.rs`.
+//! A timer: its home and, while armed, the key of its entry and the identity of the entry's waker.
+//! This file has its states and polls it; `timer/changes.rs` arms, resets and cancels it. The terms
+//! are defined in `driver/mod.rs`.
 //!
 //! # States
 //!
@@ -85,7 +85,7 @@ impl Timer {
         Timer::at(context::home())
     }
 
-    /// Creates a timer like [`new`](Self::new), at the time `now`. Also checks the shard for timers
+    /// Creates a timer like [`new`](Self::new). `now` is the time. Also checks the shard for timers
     /// that are late or due soon. A multi-thread runtime that keeps creating timers therefore fires
     /// them on time, even if it rarely gets to poll Tokio's time driver.
     #[inline]
@@ -139,7 +139,8 @@ impl Timer {
     }
 
     /// Polls for `deadline`. If the timer is armed, `deadline` must be that of the last poll or
-    /// reset. Call this only if [`is_pending_with`](Self::is_pending_with) returned `false`.
+    /// reset. Call this only if [`is_pending_with`](Self::is_pending_with) returned `false`,
+    /// because this does not check again.
     ///
     /// This is out of line, so that users' futures contain a single call. Only the fast path is
     /// inlined into it.
@@ -211,8 +212,8 @@ impl Timer {
         }
     }
 
-    /// Returns `true` if the deadline was reached while the timer was armed, or if the runtime has
-    /// shut down since, which fires all of its timers.
+    /// Returns `true` if the timer has fired or was found due, or if the runtime has shut down
+    /// since it was armed, which fires all of its timers.
     pub(crate) fn is_elapsed(&self) -> bool {
         match &self.state {
             State::Idle => false,

@@ -1,4 +1,5 @@
-//! In a busy runtime, the check for late timers fires them in time, and costs no more passes than it should.
+//! In a busy runtime, the check for late timers fires them in time, and costs no more passes than
+//! it should.
 //!
 //! Idle runtimes are tested in `tests/stress/parks.rs`.
 
@@ -11,8 +12,8 @@ use futures::future::select_all;
 use support::load::{compute, requeue};
 use support::time::{Ours, Time, Tokio};
 
-/// Here Tokio polls its timers only after a million polls of tasks, and the run queue is never empty. A task that
-/// keeps making timers requests a pass, which fires the timers that are due.
+/// Here Tokio polls its timers only after a million polls of tasks, and the run queue is never
+/// empty. A task that keeps making timers requests a pass, which fires the timers that are due.
 #[test]
 fn a_busy_task_that_makes_timers_fires_them_before_tokio_polls_its_own() {
     const POLLS: usize = 100_000;
@@ -42,8 +43,8 @@ fn a_busy_task_that_makes_timers_fires_them_before_tokio_polls_its_own() {
     });
 }
 
-/// Arms timers that are due together. If the machine is so slow that some are due before the last is armed, starts
-/// again with a later deadline.
+/// Arms timers that are due together. If the machine is so slow that some are due before the last
+/// is armed, starts again with a later deadline.
 fn mass<T: Time>(count: usize, waker: &Waker) -> (Instant, Vec<Pin<Box<T::Sleep>>>) {
     let mut ahead = ms(300);
     loop {
@@ -57,8 +58,9 @@ fn mass<T: Time>(count: usize, waker: &Waker) -> (Instant, Vec<Pin<Box<T::Sleep>
     }
 }
 
-/// Each poll takes milliseconds, as on a machine that other programs keep busy. Tokio polls its own timers once all
-/// woken tasks have been polled. An expiry pass between two polls would wake more tasks, and delay that.
+/// Each poll takes milliseconds, as on a machine that other programs keep busy. Tokio polls its own
+/// timers once all woken tasks have been polled. An expiry pass between two polls would wake more
+/// tasks, and delay that.
 #[test]
 fn while_polls_are_slow_tokio_polls_its_own_timers_as_often_as_without_ours() {
     fn polls_until_tokio_fires<T: Time>() -> u64 {
@@ -88,7 +90,8 @@ fn while_polls_are_slow_tokio_polls_its_own_timers_as_often_as_without_ours() {
     });
 }
 
-/// Tokio polls its timers after 61 polls of tasks, and fires all that are due. An expiry pass does the same.
+/// After 61 polls of tasks, Tokio polls its timers, and fires all that are due. An expiry pass
+/// fires all, too.
 #[test]
 fn while_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     const ALL: usize = 20_000;
@@ -120,13 +123,14 @@ fn while_polls_are_slow_a_mass_expiry_takes_a_single_pass() {
     within(LIMIT, || {
         let theirs = polls_while_all_fire::<Tokio>();
         let ours = polls_while_all_fire::<Ours>();
-        // If each pass fired only a thousand timers, the tasks would be polled twenty times in between.
+        // If each pass fired only a thousand timers, each of the eight tasks would be polled twenty
+        // times in between.
         assert!(ours <= 130, "{ours} polls, {theirs} with Tokio's timers");
     });
 }
 
-/// In an idle service, each call is answered long before its deadline. Without the check for cancelled timers, the
-/// worker would wake up once per call for a timer that was cancelled.
+/// In an idle service, each call is answered long before its deadline. Without the check for
+/// cancelled timers, the worker would wake up once per call for a timer that was cancelled.
 #[test]
 fn an_idle_runtime_does_not_wake_up_for_each_cancelled_timer() {
     const CALLS: u64 = 100;

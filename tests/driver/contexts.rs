@@ -1,8 +1,8 @@
-//! On a worker of a multi-thread runtime, a timer belongs to the worker's runtime; anywhere else, it belongs to the
-//! current runtime.
+//! On a worker of a multi-thread runtime, a timer belongs to the worker's runtime; anywhere else,
+//! it belongs to the current runtime.
 //!
-//! These tests also cover a consequence of that rule, its remedy (`wheel::Handle::current()`, here called `Timers`), and
-//! workers that move to another thread.
+//! These tests also cover a consequence of that rule, its remedy (`current()` of `wheel::Handle`,
+//! here `Timers`), and workers that move to another thread.
 
 use crate::everywhere::*;
 
@@ -20,8 +20,8 @@ async fn be_bound() {
     }
 }
 
-/// Makes a timer on a worker in this way, and polls it. Asserts how many timers are then pending in the worker's
-/// runtime, and how many in the other one.
+/// Makes a timer on a worker with `make`, and polls it. Asserts how many timers are then pending in
+/// the worker's runtime, and how many in the other one.
 #[track_caller]
 fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
     let local = with_workers(0).build_local(Default::default());
@@ -78,7 +78,8 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
     });
 }
 
-/// Lets another thread take over this worker. It runs the tasks that wait, fires timers, and keeps the worker.
+/// Lets another thread take over this worker. It runs the tasks that wait, fires timers, and keeps
+/// the worker.
 fn hand_the_worker_over() {
     block_in_place(|| thread::sleep(ms(3)));
 }
@@ -91,8 +92,8 @@ fn a_worker_that_moves_to_another_thread_before_or_within_any_operation_loses_no
     thread_local! {
         static OPERATES: Cell<bool> = const { Cell::new(false) };
     }
-    // Dropping this waker hands the worker over in the middle of an operation. (If the operation found the shard
-    // busy, another thread's pass drops the waker. That thread has no worker to hand over.)
+    // Dropping this waker hands the worker over in the middle of an operation. (If the operation
+    // found the shard busy, another thread drops the waker, and hands nothing over.)
     let handing_over = || {
         let end = AtEnd(|| hand_over_if(OPERATES.get().into()));
         OnWake::waker(move || _ = &end)

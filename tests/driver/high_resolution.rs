@@ -1,4 +1,5 @@
-//! A driver of high resolution wakes up when a timer is due. It sets its descriptor only for timers that are near.
+//! A driver of high resolution wakes up when a timer is due. It sets its descriptor only for timers
+//! that are near.
 #![cfg(all(feature = "high-resolution", target_os = "linux"))]
 
 use crate::everywhere::*;
@@ -44,8 +45,9 @@ fn is_set(info: &str) -> bool {
     !info.contains("it_value: (0, 0)")
 }
 
-/// Fails if waits of a tenth of a millisecond always end with Tokio's milliseconds. Ten such waits would take at least
-/// nine milliseconds. However busy the machine is, one of many tries is undisturbed.
+/// Fails if waits of a tenth of a millisecond always end with Tokio's milliseconds. Ten such waits
+/// would take at least nine milliseconds. However busy the machine is, one of many tries is
+/// undisturbed.
 async fn fires_within_tokios_millisecond(mut wait: impl AsyncFnMut(Duration)) {
     for _ in 0..500 {
         let start = Instant::now();
@@ -115,7 +117,8 @@ fn one_descriptor_per_driver_has_the_clock_of_instants_and_is_closed_with_it() {
                 let second = precise().build().unwrap();
                 let both = timerfds();
                 assert_eq!(both.len(), 2, "{name}");
-                // This is CLOCK_MONOTONIC, which stands still while the machine is suspended, and which nobody sets.
+                // This is CLOCK_MONOTONIC, which stands still while the machine is suspended, and
+                // which nobody sets.
                 let is_monotonic = |info: &String| info.contains("clockid: 1\n");
                 assert!(both.iter().all(is_monotonic), "{both:?}");
                 let all = (0..1000).map(|n| first.sleep(us(n % 100)));
@@ -255,7 +258,8 @@ fn a_zero_length_sleep_waits_for_a_wakeup() {
         for _ in 0..100 {
             let before = Instant::now();
             let mut zero = sleep(Duration::ZERO);
-            // On a slow machine, a millisecond may have passed by now, and the timer is ready immediately.
+            // On a slow machine, a millisecond may have passed by now, and the timer is ready
+            // immediately.
             if poll_quietly(&mut zero).is_pending() {
                 zero.await;
             } else {
@@ -267,7 +271,7 @@ fn a_zero_length_sleep_waits_for_a_wakeup() {
     runtime.block_on(task).unwrap();
 }
 
-/// A blocked worker has no task in its queue that the timers of others wait for.
+/// Timers wait for no task that may be stuck in the queue of a blocked worker.
 #[test]
 fn timers_fire_while_a_worker_blocks() {
     within(LIMIT, || {

@@ -29,7 +29,7 @@
 //! * **A timerfd that has expired but whose wake-up was not delivered yet is not set again.** A
 //!   busy runtime polls I/O late and re-arms the alarm often, and each setting would be a system
 //!   call.
-//! * **The timerfd never fires early.** It is set to the time that is left by the real clock, which
+//! * **The timerfd never fires early.** It is set to the remaining time, for which the real clock
 //!   is read last. If the clock may be paused, the timerfd is not used.
 //! * **Wake-ups are bounded.** At least the spacing passes from one wake-up to the next, and timers
 //!   that become due in between fire together. A timer waits for that only if it is due less than
@@ -57,7 +57,7 @@ use crate::spans;
 pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) interval: Interval,
     /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,
-    /// because polling an interval reads the clock.)
+    /// because polling an interval that is ready reads the clock.)
     probe: Pin<Box<Sleep>>,
     /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
     timerfd: Option<Timerfd>,
@@ -111,9 +111,9 @@ impl AlarmTimer {
         }
     }
 
-    /// Sets the timerfd for `target` and returns `None`. Otherwise returns the tick for the
-    /// interval instead: the target if there is no timerfd or setting it failed, or
-    /// [`TIMERFD_RANGE`] before a target further ahead, to set the timerfd then.
+    /// Sets the timerfd for `target` and returns `None`. Otherwise returns when the interval must
+    /// fire: at the target if there is no timerfd or setting it failed, or, for a target out of
+    /// range, [`TIMERFD_RANGE`] before it, to set the timerfd then.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(timerfd) = &mut self.timerfd else {
             return Some(target);
@@ -189,14 +189,14 @@ thread_local! {
     pub(super) static ARMING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How far ahead a deadline may be at most for the timerfd to be set.
+/// The timerfd is set only for deadlines at most this far ahead.
 pub(super) const TIMERFD_RANGE: Duration = if cfg!(all(test, loom)) {
     Duration::from_nanos(15)
 } else {
     Duration::from_secs(1)
 };
 
-/// How long the undelivered wake-up of an expired timerfd is waited for.
+/// How long to wait for the undelivered wake-up of an expired timerfd.
 const AWAITED: Duration = Duration::from_millis(10);
 /// The spacing of wake-ups, unless a builder sets another.
 pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);

@@ -36,16 +36,16 @@
 //!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
 //! * **The alarm fires no later than `armed_for`**, except in three cases. Tokio rounds up to a
 //!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. If the
-//!   target passes while the interval is being set, a requested pass fires it (see `set`).
+//!   target passes while the interval is being set, a requested pass takes its place (see `set`).
 //! * **When `settle` returns, `fast_path_from` is the later of `armed_for` and the present time**,
 //!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if the
 //!   clock may be paused, it is [`Tick::NEVER`].)
-//! * **Hold the mutex only for arming, opening and closing, to read the runtime's clock, and to ask
-//!   Tokio which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of
-//!   shards are read and written. Lock no shard under it, and enter a runtime under it only to read
-//!   its clock. Nothing may unwind between the store of `armed_for` and the arming: a panic of
-//!   Tokio's is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error
-//!   instead of panicking.
+//! * **Hold the mutex only to arm, open and close, to read the runtime's clock, and to ask Tokio
+//!   which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of shards
+//!   are read and written. Lock no shard under it, and enter a runtime under it only to read its
+//!   clock. Nothing may unwind between the store of `armed_for` and the arming: a panic of Tokio's
+//!   is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error instead of
+//!   panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
 //!   Without it, a thread that re-arms the alarm after it fired could find the target equal to
@@ -57,6 +57,7 @@
 //! * **Compare deadlines with the driver's own clock.** A multi-thread runtime has the real clock.
 //!   A current-thread runtime has its own clock, which may be paused and can only be read inside
 //!   the runtime. Passes read that clock. Operations of timers read it only in `near.rs`.
+//!   (`pass.rs` has an exception, the check for late timers.)
 
 pub(super) mod interval;
 
@@ -130,9 +131,9 @@ impl Alarm {
         lock(&self.timer).take()
     }
 
-    /// Returns the time by the driver's own clock, or [`Tick::ZERO`] if the driver has shut down or
-    /// its runtime cannot be entered. On a current-thread runtime, also notes if the clock may be
-    /// paused.
+    /// Returns the time by the driver's own clock. On a current-thread runtime, also notes if the
+    /// clock may be paused, and returns [`Tick::ZERO`] if the driver has shut down or the runtime
+    /// cannot be entered.
     pub(super) fn read_clock(&self) -> Tick {
         if !self.settings.current_thread {
             return Tick::really_now();
@@ -143,8 +144,8 @@ impl Alarm {
     }
 
     /// Reads the clock of a current-thread runtime and notes if it may be paused. A clock that does
-    /// not show the real time is paused, or was resumed after an advance. With the feature
-    /// `test-util`, every clock may be paused.
+    /// not show the real time is paused, or was paused earlier. With the feature `test-util`, every
+    /// clock may be paused.
     fn note_clock(&self, timer: &AlarmTimer) -> Option<Tick> {
         if self.may_pause() {
             return timer.now();
@@ -190,7 +191,7 @@ impl Alarm {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
 
-    /// Returns `true` if the alarm, which fired at this time, fired too early. That happens if the
+    /// Returns `true` if the alarm, having fired at `now`, fired too early. That happens if the
     /// clock went back, if the runtime is about to shut down, or if another thread has re-armed the
     /// alarm for a later target since Tokio began to fire it.
     ///
@@ -329,7 +330,7 @@ impl Alarm {
         false
     }
 
-    /// Leaves nothing registered with Tokio, so that a paused clock does not advance to a timer
+    /// Leaves no timer registered with Tokio, so that a paused clock does not advance to a timer
     /// that was cancelled. An interval registers its next tick only when it is polled for it. So
     /// this lets the interval fire now, on this thread, does not poll it again, and consumes the
     /// record.

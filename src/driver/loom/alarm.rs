@@ -78,7 +78,7 @@ fn loom_a_pass_and_a_late_alarm() {
     });
 }
 
-/// The driver task fires the timers that are due, while another thread arms an earlier timer.
+/// The driver task fires the timers that are due, while another thread arms the next one.
 #[test]
 fn loom_a_pass_and_arm() {
     check(shards(2), |model| {
@@ -111,7 +111,7 @@ fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     });
 }
 
-/// While a check moves the alarm of a timer that is gone, another thread arms a timer.
+/// While `try_retract` moves the alarm of a dropped timer, another thread arms one.
 #[test]
 fn loom_a_check_and_arm() {
     check(shards(2), |model| {
@@ -172,7 +172,7 @@ fn loom_arm_near_elsewhere_and_fire() {
     });
 }
 
-/// A check may disarm the alarm between two critical sections of a pass. Then this thread arms a timer.
+/// `try_retract` may disarm the alarm between two critical sections of a pass. Then a timer is armed.
 #[test]
 fn loom_arm_in_a_pass_after_a_check() {
     check(shards(1), |model| {

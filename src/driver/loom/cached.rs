@@ -4,7 +4,7 @@
 
 use super::model::{Armed, Model, assert_dropped, check, shards};
 
-/// The entry of the first timer is cached, and the entry of the second is removed.
+/// If the pass does not intervene, the first timer's entry is cached, and the second's is removed.
 #[test]
 fn loom_cache_and_fire() {
     check(shards(1), |model| {
@@ -90,7 +90,7 @@ fn loom_use_again_for_an_earlier_deadline_and_fire() {
     });
 }
 
-/// Both threads use the shard as its worker does: each entry is cached, removed or queued.
+/// Both threads act as the shard's worker: each entry is cached or removed, or its cancel is queued.
 #[test]
 fn loom_cache_and_cache() {
     check(shards(1), |model| {

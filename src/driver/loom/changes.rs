@@ -24,7 +24,7 @@ fn loom_cancel_and_fire() {
     });
 }
 
-/// The cancel may be queued between the arming thread's last look at the list and its unlock.
+/// The cancel may be queued just after the arming thread's last look at the list.
 #[test]
 fn loom_cancel_and_the_owner_arms() {
     check(shards(1), |model| {
@@ -105,7 +105,7 @@ fn loom_reset_to_earlier_and_fire_another() {
     reset_while_firing(1, 0, &[20]);
 }
 
-/// Whichever thread comes second must not raise the shard's `next` to its own deadline.
+/// If the arming thread comes second, it must not raise the shard's `next` to its own deadline.
 #[test]
 fn loom_reset_to_earlier_and_arm_on_one_shard() {
     check(shards(1), |model| {
@@ -200,7 +200,8 @@ fn loom_cancel_and_fire_behind_a_cancel() {
 }
 
 /// The pass may fire the first timer before its cancel is applied; that cancel is then refused.
-/// With batches of two, both may be applied together.
+/// With batches of two, both may be applied together. With batches of one, each drop applies its
+/// own cancel unless the shard is locked.
 #[test]
 fn loom_cancels_and_fire_one_of_them() {
     check(shards(1), |model| {
@@ -214,8 +215,8 @@ fn loom_cancels_and_fire_one_of_them() {
     });
 }
 
-/// A cancel that was queued before the pass is applied before its timer would fire, whatever is
-/// queued meanwhile.
+/// With batches of two, a cancel that was queued before the pass is applied before its timer would
+/// fire, whatever is queued meanwhile.
 #[test]
 fn loom_a_queued_cancel_and_two_more_and_fire() {
     check(shards(1), |model| {
@@ -230,7 +231,7 @@ fn loom_a_queued_cancel_and_two_more_and_fire() {
     });
 }
 
-/// A pass applies late cancels even in a shard in which nothing is due.
+/// With batches of two, a pass applies late cancels even in a shard in which nothing is due.
 #[test]
 fn loom_fire_and_a_cancel_waits_elsewhere() {
     check(shards(2), |model| {

@@ -1,5 +1,5 @@
-//! A timer is dropped, reset or polled while a pass may fire it. An entry that is due belongs to
-//! the driver, and until then to its timer. No entry is freed twice.
+//! A timer is dropped, reset or polled while a pass may fire it. An entry belongs to its timer
+//! until it is due, and then to the driver. No entry is freed twice.
 
 use super::model::{Armed, Model, assert_dropped, check, reset_while_firing, shards};
 use crate::clock::Tick;

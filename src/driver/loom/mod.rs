@@ -3,10 +3,10 @@
 //!
 //! The driver, its shards, its alarm, its timers and its passes are real. `platform/model/fake.rs`
 //! replaces Tokio's interval and clock, and the kernel's timer. There, every thread counts as a
-//! worker of every shard until it calls `fake::go_elsewhere`. A model arms timers, and usually
-//! lets two threads race. After that, it lets the runtime run alone until nothing is armed, which
-//! shows every wake-up that was lost. If an entry is freed twice, the wheel panics. If a stale key
-//! is used, another timer is late or gone.
+//! worker of every shard until it calls `fake::go_elsewhere`. A model arms timers, and usually lets
+//! two threads race. After that, it usually lets the runtime run alone until nothing is armed,
+//! which shows every wake-up that was lost. If an entry is freed twice, the wheel panics. If a
+//! stale key is used, another timer is late or gone.
 //!
 //! `.ci/run loom` runs all models: once with one timer or late cancel per critical section, and once
 //! with two (`LOOM_BATCH=2` while compiling). To run one model, give its full path, because a part of

@@ -243,6 +243,7 @@ impl Model {
     }
 
     /// Runs the runtime at the present time until it has nothing to do, and then checks the alarm.
+    /// The first call begins the time after which a wake-up can be late.
     pub(super) fn settle(&self) {
         fake::settle();
         let now = || clock().0;
@@ -284,7 +285,7 @@ impl Model {
             .sum()
     }
 
-    /// Asserts that passes have applied every late cancel.
+    /// Asserts that no late cancel is queued.
     pub(super) fn assert_no_late_cancels(&self) {
         let mut shards = self.driver.shards();
         assert!(
@@ -359,7 +360,7 @@ pub(super) struct Armed {
 }
 
 impl Armed {
-    /// Polls the timer with the same waker as before.
+    /// Polls the timer with the same waker as before, and asserts that it is not ready too early.
     pub(super) fn poll(&mut self) -> Poll<()> {
         let (waker, deadline) = (self.wakes.waker(), self.deadline);
         let polled = self.timer.poll(deadline, &waker);
@@ -388,8 +389,9 @@ impl Armed {
         self.timer.reset(self.deadline);
     }
 
-    /// Asserts that the timer has fired: either its waker was woken once, neither early nor late, or
-    /// a poll was ready.
+    /// Asserts that the timer has fired: either its waker was woken once, or a poll was ready and
+    /// the waker was woken at most once. Each wake is neither early nor late (after the deadline
+    /// and the first `settle`), and by a thread of the runtime.
     pub(super) fn assert_fired(self) {
         let wakes = self.wakes.0.lock().unwrap().clone();
         if self.ready {
@@ -402,12 +404,13 @@ impl Armed {
         for &(at, at_home) in &wakes {
             assert!(at.0 <= latest, "woken late, at {at:?}");
             assert!(at >= self.deadline, "woken early, at {at:?}");
-            assert!(at_home, "fired by a thread that has armed another timer");
+            assert!(at_home, "woken by a thread outside the runtime");
         }
         self.assert_ready_after(wakes.len());
     }
 
-    /// Asserts that the timer is ready, and that its waker was woken this many times.
+    /// Asserts that the timer is ready, and that its waker was woken this many times, and drops the
+    /// timer with its waker.
     pub(super) fn assert_ready_after(mut self, wakes: usize) {
         assert_eq!(self.wakes.count(), wakes, "woken too often or too rarely");
         assert!(self.poll().is_ready(), "fired, and not ready");

@@ -1,8 +1,8 @@
-//! High resolution. The descriptor fires for near deadlines, and Tokio's interval for far ones. If one
-//! of them fires while the other is being set, no timer is lost.
+//! High resolution. The descriptor fires for the nearest deadlines, and Tokio's interval for those
+//! further ahead. If one of them fires while the other is being set, no timer is lost.
 //!
-//! In the models, a deadline is near if it is at most 15 ns ahead. For a far one, Tokio fires 15 ns
-//! before the deadline; see `alarm/interval.rs`.
+//! In the models, the descriptor is set if a deadline is at most 15 ns ahead. If not, Tokio fires
+//! 15 ns before the deadline; see `alarm/interval.rs`.
 
 use super::model::{Model, assert_dropped, check, precise};
 use crate::clock::Tick;
@@ -44,10 +44,10 @@ fn loom_the_descriptor_fires_and_tokio_is_armed() {
     });
 }
 
-/// In the order that matters, the driver task first fires the timer that is due, and sets the
-/// descriptor again. Then Tokio delivers the wake-up of the first expiry, which takes the waker.
-/// The later timer must fire even if the driver task is not polled again, because it waits behind a
-/// task that blocks.
+/// In the order that matters, the driver task first fires the timer that is due. It leaves the
+/// descriptor alone, because the wake-up of the first expiry is still to be delivered. When Tokio
+/// delivers it, its pass must set the descriptor for the later timer. That timer must fire even if
+/// the driver task is not polled again, because it waits behind a task that blocks.
 #[test]
 fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     check(precise(1), |model| {
@@ -62,8 +62,8 @@ fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     });
 }
 
-/// The driver task arms the interval while the descriptor fires, and loses the record that it has
-/// fired. The next near deadline must set the descriptor again, because the wake-up of the first expiry
+/// The driver task arms the interval while the descriptor fires, and consumes the record of that.
+/// The next near deadline must set the descriptor again, because the wake-up of the first expiry
 /// was delivered already.
 #[test]
 fn loom_the_descriptor_fires_while_the_interval_is_armed() {

@@ -36,7 +36,7 @@ impl Pass {
         }
     }
 
-    /// Wakes the timers of one critical section, after it.
+    /// Wakes the timers that a critical section has fired, after it.
     pub(super) fn wake_batch(&mut self) {
         let fired = mem::take(&mut self.len);
         self.is_idle &= fired == 0;
@@ -67,8 +67,8 @@ impl Shard {
         state.remove_cached();
         // The clock never goes back.
         self.move_clock(pass.now.max(self.clock()));
-        // Timers less than a millisecond apart may fire in any order, so few of them have to
-        // cascade: none, if every timer that is due became due within the last millisecond.
+        // Timers less than a millisecond apart may fire in any order, so few due timers have to
+        // cascade: usually none, if all of them became due within the last millisecond.
         let (earliest, apart) = (self.next().0, MILLISECOND - 1);
         let ShardState { wheel, lag, .. } = &mut *state;
         // Another pass may have moved the wheel further than `seen`. No deadline that fires is

@@ -1,8 +1,8 @@
 //! What timers do with a shard: arm, cancel, change the waker, reset.
 //!
-//! The ground rules are at the head of `shard.rs`. [`Shard::arm`] and [`Shard::extend`] are a
-//! worker's most frequent operations. They try the lock once, and if they cannot succeed, they
-//! change nothing and return a refusal, and the caller takes the slow path.
+//! The ground rules are at the head of `shard.rs`. [`Shard::arm`] and [`Shard::extend`] are on the
+//! fast path. They try the lock once, and if they cannot succeed, they change nothing and return a
+//! refusal, and the caller takes the slow path.
 
 use std::task::Waker;
 
@@ -81,7 +81,7 @@ impl Shard {
     /// clock. Waits for the lock. If the timer has moved, call [`tidy`](Self::tidy) once the alarm is
     /// armed.
     pub(in crate::driver) fn reset(&self, entry: EntryRef, deadline: Tick) -> Reset {
-        // Without the lock first, because most timers that are reset here have fired.
+        // Without the lock first, because the timer may have fired.
         if !self.admits(entry.when) {
             return Reset::Refused;
         }

@@ -11,9 +11,11 @@
 //!
 //! # Invariants
 //!
-//! * armed = fired + cancelled + ended + pending, at every moment.
-//! * No timer is ready, and no waker is woken, before the deadline, unless the runtime ends.
-//! * A waker is woken at most once for each deadline, and at least once if its timer fires or the runtime ends.
+//! * armed = fired + cancelled + ended in the end, when nothing is pending.
+//! * No timer is ready before its deadline. No waker is woken before the deadline, unless the
+//!   runtime ends.
+//! * A waker is woken at most once for each deadline, and at least once if its timer fires or the
+//!   runtime ends.
 //! * While all threads pause, exactly the armed timers are pending in each driver.
 //! * In the end, no timer is pending, and no waker is left.
 
@@ -46,8 +48,9 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Begins a storm with this many hands, each of which holds at most `held` timers, and with a runtime for each number
-    /// of workers (0 stands for a current-thread runtime). The first runtime stays; the others end and are replaced.
+    /// Begins a storm with this many hands, each of which holds at most `held` timers, and with a
+    /// runtime for each number of workers (0 stands for a current-thread runtime). The first
+    /// runtime stays; the others end and are replaced.
     pub fn begin(seed: u64, hands: usize, held: usize, workers: &[usize]) -> Self {
         let shared = Arc::<Shared>::default();
         let mut random = Random::new(seed);
@@ -77,10 +80,11 @@ impl Storm {
         &self.shared.counts
     }
 
-    /// Makes all threads pause, and compares the number of pending timers of each driver with the expected one.
+    /// Makes all threads pause, and compares the number of pending timers of each driver with the
+    /// expected one.
     pub fn muster(&self) {
-        // When the threads pause, a timer may have ended without having woken its waker yet. Then only one side of the
-        // comparison counts it, until it is polled.
+        // A timer that was reset after it fired, and whose waker has not been seen woken, counts on
+        // one side of the comparison only, until it is polled.
         let settles = || {
             for mut held in self.shared.take_all() {
                 held.check();
@@ -100,8 +104,8 @@ impl Storm {
         }
     }
 
-    /// Arms a volley in each driver: timers that are due together, while no other timer is armed that would start another
-    /// pass.
+    /// Arms a volley in each driver: timers that are due together, while no thread arms others that
+    /// would start other passes.
     fn volley(&self) {
         let volley = self.shared.drivers().into_iter().flat_map(|driver| {
             let arm = move |_| {
@@ -114,7 +118,8 @@ impl Storm {
         wait_for_all(&self.shared.counts, "a volley fires", volley.collect());
     }
 
-    /// Waits until each driver has the expected number of pending timers. Returns both numbers if one does not.
+    /// Waits until each driver has the expected number of pending timers. Returns both numbers if
+    /// one does not.
     fn settled(&self) -> Result<(), (usize, i64)> {
         let all = || {
             let drivers = self.shared.drivers();
@@ -130,8 +135,8 @@ impl Storm {
         all()
     }
 
-    /// Ends the storm. Lets half of the timers that are left fire soon and drops the others, and then checks that nothing
-    /// is left. Returns the failures.
+    /// Ends the storm. Lets half of the timers that are left fire soon and drops the others, and
+    /// then checks that nothing is left. Returns the failures.
     pub fn end(self) -> Vec<String> {
         let counts = &self.shared.counts;
         self.shared.stopped.store(true, Ordering::SeqCst);
@@ -183,7 +188,8 @@ fn wait_for_all(counts: &Counts, what: &str, timers: Vec<Held>) {
     });
 }
 
-/// Waits until a condition holds, for very long because the machine may stall, but only briefly after a failure.
+/// Waits until a condition holds, for very long because the machine may stall, but only briefly
+/// after a failure.
 fn wait(counts: &Counts, what: &str, is_so: impl Fn() -> bool) {
     for tries in 0..30_000 {
         if is_so() {

@@ -1,5 +1,5 @@
-//! Tokio's timers, changed by this crate's documented rules. They are the oracle for programs that do something else on
-//! Tokio's unchanged timers.
+//! Tokio's timers, changed by this crate's documented rules. They are the oracle where Tokio's
+//! unchanged timers give another result.
 
 use support::prelude::*;
 
@@ -15,13 +15,13 @@ use support::time::{InTime, Interval, Sleep, Time};
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// If a timer's runtime has ended, and the timer is polled in another runtime that is running, it continues there with the
-/// same deadline, as a Tokio timer. It does so once. Tokio's timer panics.
+/// If a timer's runtime has ended, and the timer is polled in another runtime that is running, it
+/// continues there with the same deadline, as a Tokio timer. It does so once. Tokio's timer panics.
 pub(crate) const CONTINUES: u8 = 1;
 
-/// A timer that is first polled, or reset, more than a millisecond after its deadline is ready. Tokio's timer depends on
-/// the time driver, which notices an `advance` only when the run queue is empty. Tokio documents that such a timer may
-/// be late.
+/// A timer that is first polled, or reset, at least a millisecond after Tokio's millisecond for its
+/// deadline is ready. Tokio's timer depends on the time driver, which notices an `advance` only
+/// when the run queue is empty. Tokio documents that such a timer may be late.
 pub(crate) const LATE_IS_READY: u8 = 2;
 
 /// Tokio's timers, changed by these rules.
@@ -34,7 +34,8 @@ pub(crate) fn began(runtime: &Handle, at: Instant) {
     BEGINNINGS.lock().unwrap().insert(runtime.id(), at);
 }
 
-/// Returns `true` if Tokio counts a deadline as passed, in whole milliseconds since the runtime was built.
+/// Returns `true` if Tokio counts a deadline as passed, in whole milliseconds since the runtime was
+/// built.
 pub(crate) fn is_due(runtime: &Handle, deadline: Instant, now: Instant) -> bool {
     let began = BEGINNINGS.lock().unwrap()[&runtime.id()];
     let deadline = deadline.saturating_duration_since(began);
