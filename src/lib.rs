@@ -1,16 +1,16 @@
-//! A replacement for `tokio::time`, for programs whose tasks, on several workers, call each other
-//! under timeouts.
+//! A replacement for `tokio::time`, for programs whose tasks call each other under timeouts on
+//! several workers.
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not
 //! ready at the first poll, the timeout takes that lock to arm its timer, and again to cancel it.
 //! tokio-wheel gives each worker its own [hierarchical timing wheel](timing_wheel), behind the same
 //! API. So arming or cancelling a timer usually writes only to the current worker's wheel.
 //!
-//! On two workers, six of twelve such programs did 2.0 to 3.3 times as much work with
-//! tokio-wheel, and the other six 1.0 to 1.5 times as much ([Benchmarks](docs::benchmarks)). An ordinary
-//! HTTP server does not need this crate, because timers are a small share of its work. A simulation
-//! whose timers mostly fire ran at 0.79 of its speed. [Should you switch?](docs::should_you_switch)
-//! helps you decide.
+//! In twelve [measurements](docs::benchmarks) on two workers, such programs did 2.0 to 3.3 times as
+//! much work in six, and 1.0 to 1.5 times as much in the others. (All timers of their dependencies
+//! had been [moved](docs::whole_tree), too.) An ordinary HTTP server does not need this crate,
+//! because timers are a small share of its work. A simulation whose timers mostly fire ran 21 %
+//! slower. [Should you switch?](docs::should_you_switch) helps you decide.
 //!
 //! # Usage
 //!
@@ -25,8 +25,8 @@
 //!
 //! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change.
 //! But this crate's [`Elapsed` is not Tokio's](docs::differences#elapsed-is-another-type), and
-//! [tests that pause the clock](docs::testing) need tokio-wheel's feature `test-util` in
-//! `[dev-dependencies]`. Timers in other crates, such as hyper or an actor framework, stay with
+//! [tests that call `pause`](docs::testing) need tokio-wheel's feature `test-util` in
+//! `[dev-dependencies]`. Timers in other crates, such as sqlx or an actor framework, stay with
 //! Tokio unless you [patch the dependency tree](docs::whole_tree).
 //!
 //! ```
@@ -69,9 +69,9 @@
 //!
 //! # Limits
 //!
-//! * If a worker thread of a multi-thread runtime enters another runtime, its new timers usually
-//!   still belong to [its own](docs::guarantees#which-runtime-a-timer-belongs-to). If it then
-//!   blocks on one, it may wait forever. For a timer of the entered runtime, call
+//! * If a worker of a multi-thread runtime enters another runtime, its new timers usually still
+//!   belong to [the worker's](docs::guarantees#which-runtime-a-timer-belongs-to). A worker that
+//!   blocks on such a timer may wait forever. For a timer of the entered runtime, call
 //!   [`wheel::Handle::current()`](Handle::current) after you enter it, and use the handle's
 //!   `sleep`.
 //! * Runtimes with Tokio's unstable `enable_alt_timer` are [not
@@ -95,7 +95,7 @@
 //! | `stream` | [`DelayQueue`] as a `Stream`, tokio-stream's time [methods](ext::StreamExt), and [`IntervalStream`](ext::stream::IntervalStream) | |
 //! | `test-util` | `pause`, `resume` and `advance` | `test-util` |
 //! | `tower` | [`TimeoutLayer`](ext::tower::TimeoutLayer) for tower and axum, and timeouts for bodies | |
-//! | `tracing` | Tokio's spans and events for this crate's timers, which tokio-console then shows | `tracing` |
+//! | `tracing` | Tokio's spans and events for this crate's timers, so tokio-console shows them | `tracing` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The guide describes all features, and is compiled only with all of them.
 #![cfg_attr(

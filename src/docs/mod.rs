@@ -22,7 +22,7 @@
 //! | [`compatibility`] | platforms, versions of Rust and tokio, API stability |
 //! | [`benchmarks`] | where tokio-wheel is faster, where it is slower, and a model for many cores |
 //! | [`design`] | how the timers work: a wheel per worker, late cancels, the alarm, the expiry pass |
-//! | [`glossary`] | the terms, one meaning each |
+//! | [`glossary`] | the terms |
 //!
 //! Each program on a page compiles in a package of its own with the `[dependencies]` printed above
 //! it.
