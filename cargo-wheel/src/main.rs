@@ -58,7 +58,7 @@ enum Command {
     /// Run a program in turns on tokio's timers and on tokio-wheel's, and compare
     ///
     /// Examples:{n}  cargo wheel compare -- bench --bench calls{n}  cargo wheel compare --load 'oha -n 50000
-    /// http://localhost:3000' --metric 'Requests/sec: *([0-9.]+)' -- run --release
+    /// http://localhost:3000' --metric 'Requests/sec:\s*([0-9.]+)' -- run --release
     Compare(compare::Options),
     /// Run a program on the tree, and print which lines of code arm timers
     ///
