@@ -47,6 +47,6 @@ impl From<Elapsed> for io::Error {
     }
 }
 
-/// tokio's own error, for code that names the type. No timer of this crate or of tokio returns it.
+/// tokio's other error, for code that names the type. No timer of this crate or of tokio returns it.
 #[doc(no_inline)]
 pub use tokio::time::error::Error;

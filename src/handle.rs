@@ -23,11 +23,11 @@ use crate::timeout::Timeout;
 /// current runtime, and [`Builder::build`](crate::Builder::build) one for a driver with other
 /// settings. A timer made through a handle belongs to that handle's driver no matter where it is
 /// made, even outside a runtime. A handle is one word and cheap to clone. Dropping it does not stop
-/// the driver, which runs until its runtime shuts down. The handle can still be used after that:
-/// its timers are then [tokio's](crate::docs::guarantees#when-a-runtime-shuts-down), in the runtime
+/// the driver, which runs until its runtime shuts down. It works even after that shutdown: its
+/// timers are then [tokio's](crate::docs::guarantees#when-a-runtime-shuts-down), in the runtime
 /// that polls them.
 ///
-/// Durations count from the time by the clock of the caller's runtime. That matters only if a clock
+/// Durations count from the current time of the caller's runtime. That matters only if a clock
 /// is paused.
 ///
 /// # Examples
@@ -264,8 +264,8 @@ impl Handle {
     /// Returns how many timers are registered and have not fired yet.
     ///
     /// A timer is registered when it is first polled, or when it is reset. The shards are counted
-    /// one after the other, so the sum is exact only while no timer is registered, cancelled or
-    /// fired. Once the driver has shut down, this returns zero.
+    /// one after the other, so timers that change meanwhile make the sum inexact. Once the driver
+    /// has shut down, this returns zero.
     ///
     /// ```
     /// use futures::FutureExt;

@@ -1,5 +1,5 @@
-//! A mass expiry: many timers are due in the same millisecond. The benchmark measures how long it takes meanwhile to arm and
-//! cancel another one.
+//! A mass expiry: many timers are due within a millisecond (or, in `fire`, a second). The benchmark measures how long
+//! it takes meanwhile to arm and cancel another one.
 
 use std::future::Future;
 use std::hint::black_box;
@@ -27,8 +27,7 @@ const LOST: Duration = Duration::from_secs(60);
 /// A duration that does not end before the timer is cancelled.
 const FAR: Duration = Duration::from_secs(600);
 const BATCH: usize = 1_000;
-/// The interval, in nanoseconds, at which other tasks would have armed a timer during a long wait, and waited for the rest
-/// of it.
+/// During a long wait, another task would have armed a timer every so many nanoseconds, and waited for the rest.
 const INTERVAL: u64 = 10_000;
 
 /// The result of a mass expiry.
@@ -92,7 +91,7 @@ pub struct Volley<T: Timers> {
 }
 
 impl<T: Timers> Volley<T> {
-    /// Arms timers on a worker, which are due at random within `spread`, and soon.
+    /// Arms timers on a worker. They are due soon, at random within `spread`.
     pub fn arm(runtime: &Handle, count: usize, spread: Duration) -> Self {
         let mut lead = (TO_ARM * count as u32).max(AT_LEAST);
         loop {
@@ -122,7 +121,7 @@ impl<T: Timers> Volley<T> {
     }
 }
 
-/// Lets `count` timers fire, and meanwhile arms others on every worker, whichever worker fires the timers.
+/// Lets `count` timers fire, while one task per worker arms others: any worker may fire the timers.
 pub fn run<T: Timers>(runtime: &Handle, workers: usize, count: usize) -> Expiry {
     let volley = Volley::<T>::arm(runtime, count, Duration::from_millis(1));
     thread::sleep(volley.due.saturating_duration_since(Instant::now()));

@@ -46,7 +46,7 @@ pub trait Timers: Send + Sync + 'static {
     /// Like the function of `tokio::time`.
     fn sleep_until(at: Instant) -> Self::Sleep;
 
-    /// Like the function of `tokio::time`. Without one of its own, an implementation makes another timer.
+    /// Like `tokio::time::Sleep::reset`. An implementation without it makes another timer.
     #[inline]
     fn reset(mut sleep: Pin<&mut Self::Sleep>, at: Instant) {
         sleep.set(Self::sleep_until(at));
@@ -55,7 +55,7 @@ pub trait Timers: Send + Sync + 'static {
     /// Like the function of `tokio::time`.
     fn timeout<F: Work>(after: Duration, future: F) -> impl Timeout<F::Output, Self::Elapsed>;
 
-    /// The cheapest timeout around a future that may be ready. Without one of its own, an implementation uses `timeout`.
+    /// The cheapest timeout around a future that may be ready. An implementation that has none uses `timeout`.
     fn timeout_if_pending<F: Work>(
         after: Duration,
         future: F,
@@ -80,8 +80,8 @@ pub fn builder(workers: usize) -> Builder {
     builder
 }
 
-/// Creates a runtime on which another timer is always due before the measured ones, as in a service. Without that timer, each
-/// measured timer would be the earliest, and Tokio would write to its eventfd for it.
+/// Creates a runtime on which another timer is due every 500 ms, as in a service: usually before the measured ones.
+/// Without that timer, each measured timer would be the earliest, and Tokio would write to its eventfd for it.
 pub fn service<T: Timers>(workers: usize) -> Runtime {
     let runtime = T::runtime(workers);
     runtime.spawn(async {

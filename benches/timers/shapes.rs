@@ -132,7 +132,7 @@ async fn pair<T: Timers>(seed: u64, count: u64) -> u64 {
     count
 }
 
-/// Returns what `future` returns. Its timeout is armed when `future` is first pending, and is never due.
+/// Returns what `future` returns. Its timeout is armed if `future` is pending at the second poll, too, and is never due.
 async fn limited<T: Timers, F: Future>(after: Duration, future: F) -> F::Output {
     let mut future: Pin<&mut F> = pin!(future);
     if let Poll::Ready(output) = on_task(|cx| future.as_mut().poll(cx)).await {

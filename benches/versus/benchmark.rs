@@ -28,7 +28,7 @@ impl Measured {
     }
 }
 
-/// Less is better of all.
+/// Less is always better.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     Nanos,

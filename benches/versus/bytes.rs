@@ -25,7 +25,7 @@ fn count(bytes: i64) {
     LIVE.set(LIVE.get() + bytes);
 }
 
-/// Returns the size of an allocation in glibc's heap: with a word of bookkeeping, rounded up to 16.
+/// Returns the size of an allocation in glibc's heap: with a word of bookkeeping, rounded up to 16, and at least 32.
 fn chunk(size: usize) -> i64 {
     (size + 8).next_multiple_of(16).max(32) as i64
 }
@@ -57,7 +57,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Measures the size of a sleep, and the allocated bytes of a million pending timers, each with its box and the pointer to it.
+/// Measures the size of a sleep, and the allocated bytes per pending timer, of a million, each with its box and the
+/// pointer to it.
 pub(crate) fn bytes<T: Timers>() -> Measured {
     const TIMERS: usize = 1_000_000;
     let (grown, crowd) = Stage::new::<T>(1).on_worker(|cx| {

@@ -61,7 +61,7 @@ pub(crate) fn moving<T: Timers>(shape: Shape, workers: usize) -> Measured {
     Measured::cancelled([Value::nanos("each", cost)], count as usize)
 }
 
-/// Arms timers of which each is due before all earlier ones, so the alarm is re-armed each time.
+/// Arms and cancels timers, each due before all those so far, so each re-arms the alarm.
 pub(crate) fn earliest<T: Timers>() -> Measured {
     const TIMERS: usize = 100_000;
     let stage = Stage::bare::<T>(1);

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, WORKERS, compute, worker_cpu};
 
-/// Measures how late tasks wake that sleep again and again: the median, and this quantile or the workers' CPU time for each
-/// sleep. In a busy runtime, more tasks compute than there are workers.
+/// Measures how late repeated sleeps end: the median, and `quantile` or, if that is `None`, the workers' CPU time for
+/// each sleep. In a busy runtime, more tasks compute than there are workers.
 pub(crate) fn lateness<T: Timers>(is_busy: bool, sleepers: u64, quantile: Option<f64>) -> Measured {
     const BURNERS: u64 = 8;
     let stage = Stage::new::<T>(WORKERS);

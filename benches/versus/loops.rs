@@ -1,7 +1,7 @@
 //! Measures loops of tasks that do nothing except `sleep(Duration::ZERO)`.
 //!
-//! With Tokio's timers such a loop iterates at most once per millisecond. With a finer driver it iterates more often and uses
-//! more CPU, and a runtime full of such tasks never parks and polls I/O late.
+//! With Tokio's timers such a loop iterates at most once per millisecond. With a finer driver it iterates more often
+//! and uses more CPU; a runtime full of such tasks polls I/O late, as it never parks.
 
 use std::sync::Arc;
 use std::thread;

@@ -8,12 +8,13 @@
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # adds Tokio's alternative timer
 //! ```
 //!
-//! All implementations run in one process (except in `peak`), round after round and in alternating order. The result is the
-//! median of the rounds' ratios. Every workload counts the timers that it reset, fired and cancelled. The program
-//! panics if two implementations did different work in a round.
+//! All implementations run in one process (except in `peak`), round after round and in alternating order. The result is
+//! the median of the rounds' ratios. Every workload says how many timers it reset, fired and cancelled. A benchmark
+//! fails if two implementations did different work in a round.
 //!
-//! `bare` is the same work without a timer, so no implementation can be faster. In a row *without bare*, its time is subtracted
-//! from both medians, which leaves the time of the timers themselves.
+//! `bare` is the same work without a timer, so no implementation can be faster. In a row *without bare*, its time is
+//! subtracted from both medians, which leaves the time of the timers themselves, and the ratio is that of these
+//! differences. (One below 1 counts as 1.)
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -55,7 +56,7 @@ struct Arguments {
     /// Rounds for each benchmark, each of which runs every implementation once
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
-    /// The implementation and how few timers are kept, in a process that `peak` starts
+    /// An implementation, and N if one timer in N is kept; set by `peak`
     #[arg(long, hide = true, num_args = 2)]
     peak: Vec<String>,
     /// Passed by `cargo bench`. Without it and without names, as under `cargo test`, nothing is measured
@@ -97,7 +98,7 @@ fn main() -> ExitCode {
     conditions.warn();
     println!("{}", report::table(&rows, conditions.mark()));
     println!(
-        "Ratio: how many times as good as the other result tokio-wheel's is, as the median of the rounds; above 1 tokio-wheel is better."
+        "Ratio: the other result divided by tokio-wheel's, as the median of the rounds; above 1 tokio-wheel is better."
     );
     println!("{conditions}");
     ExitCode::from(u8::from(failed))

@@ -1,7 +1,8 @@
 //! Measures what a peak leaves behind: the resident memory after ten million timers were armed and nearly all of them dropped.
 //!
-//! Each implementation runs in a process of its own, so that none uses memory that another has freed. The allocator returns
-//! every free page before the memory is read, so what stays is what the remaining timers keep in use.
+//! Each implementation runs in a process of its own, so that none uses memory that another has freed. glibc's allocator
+//! returns every free page before the memory is read, so what stays is what the remaining timers keep in use, and the
+//! rest of the process.
 
 use std::env;
 use std::process::Command;
@@ -19,7 +20,7 @@ use crate::stage::{Stage, crowd};
 const TIMERS: usize = 10_000_000;
 /// A duration after which no timer is due during the measurement.
 const FAR: Duration = Duration::from_secs(3600);
-/// The time that a driver gets for work that it does later.
+/// The time that a driver gets for work that it defers.
 const SETTLE: Duration = Duration::from_millis(200);
 
 /// One timer in 2,048 is kept, or one in 200.
@@ -61,7 +62,7 @@ fn left<T: Timers>(one_in: usize) -> u64 {
     bytes
 }
 
-/// Drops the other timers in the order in which they were created.
+/// Keeps one in `one_in`, and drops the others in the order of their creation.
 fn keep_some<T: Timers>(all: Sleeps<T>, one_in: usize) -> Sleeps<T> {
     let mut some = Vec::with_capacity(TIMERS.div_ceil(one_in));
     some.extend(all.into_iter().step_by(one_in));

@@ -1,4 +1,4 @@
-//! `pingora_timeout`: 10 ms ticks; timers that share a deadline share an entry, and nothing is ever removed.
+//! `pingora_timeout`: 10 ms ticks; timers that share a deadline share an entry, and none is removed before it is due.
 
 use std::future::{Pending, pending};
 use std::time::Duration;

@@ -9,9 +9,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, worker_cpu};
 
-/// Measures waits that follow one another, each under a timeout that is cancelled long before it is due.
+/// Measures waits that follow one another, each under a timeout that is cancelled before it is due.
 pub(crate) fn quiet<T: Timers>() -> Measured {
-    /// For each timeout and each pause.
+    /// For each (timeout, pause) pair.
     const TIME: Duration = Duration::from_millis(400);
     let stage = Stage::new::<T>(1);
     let (mut costs, mut waits) = (Vec::new(), 0);

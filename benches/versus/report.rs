@@ -15,7 +15,7 @@ pub(crate) struct Row {
     other: String,
     /// Medians: the other implementation's, and tokio-wheel's.
     medians: [f64; 2],
-    /// How many times as good tokio-wheel's value is as the other one.
+    /// The other value ÷ tokio-wheel's; above 1, tokio-wheel is better.
     ratio: f64,
     /// The minimum and the maximum of the rounds' ratios.
     range: (f64, f64),
@@ -62,7 +62,7 @@ impl Row {
     }
 }
 
-/// Returns the medians and the ratio of each round, after subtracting the time of `bare`.
+/// Returns both medians, and each round's ratio, after subtracting the time of `bare`.
 fn compare(both: [Vec<f64>; 2], bare: Option<f64>) -> ([f64; 2], Vec<f64>) {
     // A smaller difference cannot be distinguished from zero.
     const LEAST: f64 = 1.0;

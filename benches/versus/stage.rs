@@ -33,7 +33,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Creates a runtime on which another timer is always due before those under test.
+    /// Creates a runtime on which another timer is due every 500 ms, usually before those under test.
     pub(crate) fn new<T: Timers>(workers: usize) -> Self {
         Self::on(service::<T>(workers), workers)
     }
@@ -65,7 +65,7 @@ impl Stage {
         self.run(unconstrained(on_task(work)))
     }
 
-    /// Runs `work` on every worker together. `work` waits at the barrier when it is warm.
+    /// Runs `work` on all workers at once. It may wait at the barrier after its warm-up.
     ///
     /// Before that each worker runs a task that creates a timer and yields, as tasks of a service do, so that a driver can bind
     /// the thread to its worker.
@@ -141,7 +141,8 @@ pub(crate) fn cpu_while(start: Instant, wait: impl FnOnce()) -> f64 {
     worker_cpu() - before
 }
 
-/// Returns the nanoseconds for each of `count` operations. `run` does as many as its argument; a tenth of them run first as a warm-up.
+/// Returns the nanoseconds for each of `count` operations. `run` does as many as its argument; a tenth of them run
+/// first as a warm-up.
 pub(crate) fn each(count: usize, run: impl FnMut(usize)) -> f64 {
     each_after(count, || (), run)
 }

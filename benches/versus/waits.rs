@@ -1,8 +1,9 @@
 //! Measures how long a task waits in one operation on a timer of its own while a million timers fire.
 //!
-//! The million is armed on all workers, so that each worker's timers fire for a while. Every 30 µs a task arms a timer, polls it
-//! again with another waker, resets it and drops it, and measures each operation. The wakers are those of tasks,
-//! `Waker::noop()`, and wakers that belong to no task, as in a `FuturesUnordered`. The slowest of the three is the result.
+//! The million is armed on all workers, so that each worker's timers fire for a while. Every 30 µs a task arms a timer,
+//! polls it again with another waker, resets it and drops it, and measures each operation. The wakers are those of
+//! tasks, `Waker::noop()` (and then a counting one), and wakers that belong to no task, as in a `FuturesUnordered`. The
+//! slowest of the three is the result.
 
 use std::future::poll_fn;
 use std::hint::black_box;
@@ -24,13 +25,13 @@ use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, crowd};
 
 const MILLION: usize = 1_000_000;
-/// Number of mass expiries for each kind of waker, because one is over after a few thousand operations.
+/// Number of mass expiries for each kind of waker. One is over after a few thousand operations.
 const MILLIONS: usize = 4;
 /// Time to arm all of a million before the first is due.
 const LEAD: Duration = Duration::from_millis(1500);
 const SPREAD: Duration = Duration::from_millis(1);
 const BETWEEN: Duration = Duration::from_micros(30);
-/// Iterations between two yields, because the task's worker fires timers as well.
+/// Iterations between two yields. In a yield, the worker can fire timers.
 const BATCH: usize = 30;
 const FAR: Duration = Duration::from_secs(600);
 const LOST: Duration = Duration::from_secs(60);

@@ -20,7 +20,7 @@ impl<T> DelayQueue<T> {
     /// new entry has the earliest deadline, the task is woken at that deadline. If the queue was
     /// empty, the task is woken immediately.
     ///
-    /// This needs no runtime, and takes constant time, except when the queue allocates.
+    /// This needs no runtime, and takes constant time on average.
     ///
     /// # Panics
     ///
@@ -49,8 +49,8 @@ impl<T> DelayQueue<T> {
     /// Inserts a value that expires after `timeout`, and returns its key.
     ///
     /// This is the same as [`insert_at`](Self::insert_at) with the deadline `Instant::now() +
-    /// timeout`, except that a timeout that is too long to be represented as a deadline means the
-    /// farthest deadline there is.
+    /// timeout`, except that a timeout too long to be represented as a deadline becomes the
+    /// farthest one.
     ///
     /// # Panics
     ///
@@ -147,8 +147,8 @@ impl<T> DelayQueue<T> {
     /// Resets the deadline of an entry to `timeout` from now. Its key stays valid.
     ///
     /// This is the same as [`reset_at`](Self::reset_at) with the deadline `Instant::now() +
-    /// timeout`, except that a timeout that is too long to be represented as a deadline means the
-    /// farthest deadline there is.
+    /// timeout`, except that a timeout too long to be represented as a deadline becomes the
+    /// farthest one.
     ///
     /// # Panics
     ///
@@ -312,6 +312,7 @@ impl<T> DelayQueue<T> {
     /// Returns the key of the entry with the earliest deadline, or `None` if the queue is empty.
     ///
     /// If several entries have that deadline, it returns any of them. The entry stays in the queue.
+    /// Like [`TimingWheel::first`](crate::TimingWheel::first), it may read many entries.
     ///
     /// # Examples
     ///

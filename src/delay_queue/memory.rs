@@ -74,8 +74,8 @@ impl<T> DelayQueue<T> {
 
     /// Frees memory that is not in use.
     ///
-    /// This takes time in proportion to the capacity. Entries do not move, so a page of 1024 entries keeps
-    /// its memory while more than a few of them are left.
+    /// This takes time in proportion to the capacity. Memory is in pages of 1024 entries. Of
+    /// several pages, those with more than eight entries left keep theirs.
     ///
     /// # Examples
     ///
@@ -105,8 +105,7 @@ impl<T> DelayQueue<T> {
     ///
     /// # Differences from tokio-util
     ///
-    /// Entries do not move: tokio-util's method moves them together, and finds them through a hash map
-    /// from then on.
+    /// tokio-util's method moves all entries together, and finds them through a hash map from then on.
     pub fn compact(&mut self) {
         self.shrink_to_fit();
     }

@@ -21,19 +21,19 @@ pub use self::key::{Expired, Key};
 /// A queue that yields each value once its deadline has passed.
 ///
 /// One task polls the queue, with [`next`](Self::next), with [`poll_expired`](Self::poll_expired)
-/// or, with the feature `stream`, as a `Stream`. While that task waits, a change that affects what
-/// the queue yields next either wakes it or moves its timer: an entry that becomes the earliest
-/// moves the timer, and the removal of the last entry and [`clear`](Self::clear) wake the task.
-/// Entries are yielded in the order of their deadlines; the order within a millisecond is
-/// unspecified. Polling an empty queue returns `None`, and the next insertion wakes the task that
-/// polled it.
+/// or, with the feature `stream`, as a `Stream`. While that task waits, an entry that becomes the
+/// earliest moves the queue's timer or wakes the task, and the removal of the last entry and
+/// [`clear`](Self::clear) wake the task. Entries are yielded in the order of their deadlines; the
+/// order within a millisecond is unspecified. Polling an empty queue returns `None`, and the next
+/// insertion wakes the task that polled it.
 ///
 /// Deadlines are rounded up to whole milliseconds since the creation of the queue, so an entry is
 /// never early, and the rounding makes it at most one millisecond late. For finer deadlines, create
 /// the queue [on a driver](Self::with_handle) with high resolution.
 ///
-/// Inserting, removing and resetting an entry take constant time, however many entries are in the
-/// queue. All entries share one timer of the runtime, which is re-armed only while the task waits.
+/// Inserting, removing and resetting an entry take constant time on average, however many entries
+/// are in the queue. All entries share one timer of the runtime, which is re-armed only while the
+/// task waits.
 ///
 /// | methods | purpose |
 /// | --- | --- |
@@ -51,8 +51,9 @@ pub use self::key::{Expired, Key};
 /// Methods that take a key, except [`try_remove`](Self::try_remove), panic with `invalid key` if
 /// the entry has expired or been removed. The panic is reported at the line of the caller.
 ///
-/// Polling panics if it has to wait for an entry and is outside a Tokio runtime, or in a runtime
-/// that was built without `enable_time`.
+/// Polling panics if it has to arm the queue's timer and is outside a Tokio runtime, or in a
+/// runtime that was built without `enable_time`. (With [`with_handle`](Self::with_handle), it needs
+/// no runtime while the driver runs.)
 ///
 /// # Cancel safety
 ///
@@ -112,20 +113,20 @@ pub use self::key::{Expired, Key};
 ///
 /// * **Keys are never reused.** A stale key finds nothing. In tokio-util it may find another entry,
 ///   which uses the same memory.
-/// * **Distant deadlines are accepted.** In tokio-util, a deadline more than two years away panics. Here,
-///   one more than 2,230 years away is brought forward to that time.
-/// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime that
-///   polls the queue. In tokio-util it belongs to the runtime in which an entry was inserted or
-///   reset.
+/// * **Distant deadlines are accepted.** In tokio-util, a deadline more than two years away panics.
+///   Here, a deadline beyond 2,230 years is brought forward to that.
+/// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime in which
+///   a poll first has to wait. In tokio-util it belongs to the runtime in which an entry was
+///   inserted or reset.
 /// * **Each poll does a bounded amount of work**, and spends from the task's [cooperative
 ///   budget](tokio::task::coop).
 /// * **An entry that expires costs no allocation** and registers no timer of its own.
-/// * **An entry that is already due may report a later deadline.** If an entry is inserted or reset for a
-///   time that the queue has already passed, [`deadline`](Self::deadline) and [`Expired::deadline`]
-///   return the time that the queue has reached. tokio-util's queue may be further behind. In both, the
-///   entry is due immediately.
+/// * **An entry that is already due may report a later deadline.** If an entry is inserted or reset
+///   for a time that the queue has already passed, [`deadline`](Self::deadline) and
+///   [`Expired::deadline`] return the time that the queue has reached. tokio-util's queue may
+///   return an earlier time. In both, the entry is due immediately.
 /// * [`next`](Self::next) is a method of the queue, so it needs no feature and no trait.
-/// * [`compact`](Self::compact) moves no entries.
+/// * [`compact`](Self::compact) does no more than [`shrink_to_fit`](Self::shrink_to_fit).
 /// * `Debug` does not require `T: Debug`.
 pub struct DelayQueue<T> {
     wheel: TimingWheel<T>,
@@ -157,8 +158,8 @@ impl<T> DelayQueue<T> {
     /// queue is polled.
     ///
     /// If the driver has [high resolution](crate::Builder::high_resolution), deadlines are rounded
-    /// up to multiples of the default spacing, 50 µs, instead of whole milliseconds, and deadlines more than 111 years away are
-    /// brought forward to that time.
+    /// up to multiples of the default spacing, 50 µs, instead of whole milliseconds, and deadlines
+    /// more than 111 years away are brought forward to that time.
     ///
     /// When the driver shuts down, the queue continues with the timers of the runtime that polls
     /// it, so its entries are then as late as any timer of that runtime.

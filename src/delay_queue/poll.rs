@@ -68,8 +68,8 @@ impl<T> DelayQueue<T> {
     /// # Differences from tokio-util
     ///
     /// In tokio-util, `next` is a method of the trait `StreamExt`. Here it is a method of the
-    /// queue, so it needs no feature and no trait. It takes precedence in method calls that were
-    /// written for that trait, and its future is `Unpin` as well.
+    /// queue, so it needs no feature and no trait. Calls that were written for that trait now call
+    /// this method. Its future is `Unpin`, too.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     #[allow(
         clippy::should_implement_trait,
@@ -92,14 +92,14 @@ impl<T> DelayQueue<T> {
     /// entry has been removed or reset to a later deadline, and when many entries are due at about
     /// the same time.
     ///
-    /// One call fires or cascades at most 128 entries. If that was not enough to find an entry that
-    /// is due, it returns `Poll::Pending` and wakes the task immediately.
+    /// One call takes at most 128 steps through the wheel. If it runs out of them, it returns
+    /// `Poll::Pending` and wakes the task immediately.
     ///
     /// # Panics
     ///
-    /// Panics if the queue has entries of which none is due, and this is called outside a Tokio
-    /// runtime, in a runtime that was built without `enable_time`, or after the runtime has shut
-    /// down.
+    /// If the queue has entries of which none is due, this may panic outside a Tokio runtime, in a
+    /// runtime that was built without `enable_time`, or after the runtime of the queue's timer has
+    /// shut down.
     ///
     /// # Cancel safety
     ///

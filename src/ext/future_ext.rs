@@ -96,13 +96,14 @@ pub trait FutureExt: Future {
 
     /// Requires the future to complete within `duration` of the first poll in which it is pending.
     ///
-    /// If the future is ready on the first poll, no clock is read and no timer is made, so the timeout costs
-    /// next to nothing. Use this for futures that are mostly ready, such as the next row of a result that
-    /// has already been received. If the future is pending, that poll reads the clock and arms a timer of
-    /// the runtime in which it happens. From then on this behaves like [`timeout`].
+    /// If the future is ready on the first poll, no clock is read and no timer is made, so the
+    /// timeout costs next to nothing. Use this for futures that are mostly ready, such as the next
+    /// row of a result that has already been received. If the future is pending, that poll reads
+    /// the clock and arms a timer of the runtime in which it happens. From then on this behaves
+    /// like [`timeout`].
     ///
-    /// The time before that poll does not count, so a `duration` of zero elapses only if the future has been
-    /// pending.
+    /// The time before that poll does not count, so a `duration` of zero elapses only if the future
+    /// has been pending.
     ///
     /// # Errors
     ///
@@ -110,14 +111,13 @@ pub trait FutureExt: Future {
     ///
     /// # Panics
     ///
-    /// Panics outside a Tokio runtime, at the caller's line. In a runtime built without `enable_time`, this
-    /// panics, too, or the first poll in which the future is pending does. A poll that arms the timer panics
-    /// outside a runtime.
+    /// Outside a Tokio runtime, this panics at the caller's line, and a poll that arms the timer
+    /// panics, too. In a runtime built without `enable_time`, one of the two panics.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the returned future drops the inner future and cancels the timer. If you then wait for the
-    /// same work again, the time starts again.
+    /// Dropping the returned future drops the inner future and cancels the timer. If you then wait
+    /// for the same work again, the time starts again.
     ///
     /// # Examples
     ///
@@ -135,9 +135,9 @@ pub trait FutureExt: Future {
     ///
     /// # Differences from Tokio
     ///
-    /// Tokio's timeouts all count from the call, so each of them reads the clock. The idea is that of
-    /// [mssql-rs](https://github.com/microsoft/mssql-rs/pull/275), which arms a row's timeout only if the
-    /// row is not there yet.
+    /// Tokio's timeouts all count from the call, so each of them reads the clock. The idea is that
+    /// of [mssql-rs](https://github.com/microsoft/mssql-rs/pull/275), which arms a row's timeout
+    /// only if the row is not there yet.
     #[inline]
     #[track_caller]
     fn timeout_if_pending(self, duration: Duration) -> Timeout<Self>

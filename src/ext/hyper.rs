@@ -6,11 +6,12 @@
 //! * `header_read_timeout` of a server arms a timer once per request. The time counts from the end
 //!   of the previous request, so the timeout closes idle connections, too.
 //! * `keep_alive_interval` of HTTP/2 arms a timer once per connection, and then resets it.
-//! * `pool_idle_timeout` of hyper-util's client closes idle connections of the pool.
+//! * `pool_idle_timeout` of hyper-util's client closes idle connections of the pool. Its timer is
+//!   passed to the method `pool_timer`.
 //!
-//! Without a timer, these settings have no effect, or hyper panics. `serve` of axum 0.8 sets no timer, so
-//! a client that sends only half of a request's head can keep its connection open forever. The
-//! example below serves an axum router with a timer.
+//! Without a timer, these settings have no effect, or hyper panics. `serve` of axum 0.8 sets no
+//! timer, so a client that sends only half of a request's head can keep its connection open
+//! forever. The example below serves an axum router with a timer.
 //!
 //! hyper-util's `auto::Builder` reads the first bytes of a connection to tell HTTP/1 from HTTP/2, and
 //! no timeout limits that. To defend against clients that send nothing at all, choose the version with

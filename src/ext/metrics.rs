@@ -32,7 +32,7 @@ use crate::{Handle, Interval, LagHistogram, Metrics, MetricsSnapshot};
 /// ```
 pub const LAG: &str = "wheel_timer_lag_seconds";
 
-/// The name of the histogram of what [`Reporter::run`] measures with a timer of its own:
+/// The name of the histogram of the lateness that [`Reporter::run`] measures with its own timer:
 /// `wheel_probe_lag_seconds`.
 ///
 /// ```
@@ -40,8 +40,8 @@ pub const LAG: &str = "wheel_timer_lag_seconds";
 /// ```
 pub const PROBE_LAG: &str = "wheel_probe_lag_seconds";
 
-/// How often [`Reporter::run`] measures, unless [`Reporter::probe`] says otherwise. It is a prime number of
-/// milliseconds, so that work that blocks once per second is not missed each time.
+/// How often [`Reporter::run`] measures, unless [`Reporter::probe`] says otherwise. It is a prime
+/// number of milliseconds, so that work that blocks once per second is not missed each time.
 const PROBE: Duration = Duration::from_millis(97);
 
 /// A counter's name and meaning, and its value in a snapshot.
@@ -126,8 +126,8 @@ pub fn report(every: Duration) -> impl Future<Output = ()> + Send + 'static {
 /// in addition to the future of [`report`]. The interval is a timer of the current runtime's default
 /// driver. After the custom driver has shut down, its last counts are still published.
 ///
-/// This is the same as `Reporter::new(handle.metrics()).probe(None).label("driver", driver).run(every)`:
-/// [`report`] measures the lateness for the whole runtime.
+/// This is the same as `Reporter::new(handle.metrics()).probe(None).label("driver",
+/// driver).run(every)`: [`report`] measures the lateness for the whole runtime.
 ///
 /// # Panics
 ///
@@ -176,10 +176,10 @@ pub fn report_as(
 /// misses nothing, and two reporters of the same driver count nothing twice. Reporters of *different*
 /// drivers need different [labels](Self::label); [`report_as`] sets one.
 ///
-/// The first histogram receives one value for every timer that has fired since the previous publication: the
-/// mean lag of the timers in the same bucket. Its sum and its count are therefore exact, and so is the
-/// count of each bucket if the exporter uses [`lag_buckets`]. Unlike the counters, the histogram counts
-/// a timer twice if two reporters publish the same driver.
+/// The first histogram receives one value for every timer that has fired since the previous
+/// publication: the mean lag of the timers in the same bucket. Its sum and its count are therefore
+/// exact, and so is the count of each bucket if the exporter uses [`lag_buckets`]. Unlike the
+/// counters, the histogram counts a timer twice if two reporters publish the same driver.
 ///
 /// # Examples
 ///
@@ -292,8 +292,9 @@ impl Reporter {
 
     /// Sets how often [`run`](Self::run) measures how late a timer is, or turns this off.
     ///
-    /// The default is 97 ms, which is prime, so work that blocks once per second is not missed each time.
-    /// Each measurement wakes the runtime, even if it is idle otherwise. `None` turns them off.
+    /// The default is 97 ms, which is prime, so work that blocks once per second is not missed each
+    /// time. Each measurement wakes the runtime, even if it is idle otherwise. `None` turns them
+    /// off.
     ///
     /// # Examples
     ///
@@ -318,16 +319,16 @@ impl Reporter {
     /// First it describes the names, as [`describe`] does. The interval is a timer of the current
     /// runtime's default driver, and is included in the counts.
     ///
-    /// Every 97 ms it also measures how late a timer is, and records that in [`PROBE_LAG`]: the time from
-    /// the timer's deadline until the task that waits for it runs. So a blocked runtime is seen even if no
-    /// other timer fires. A deadline that is missed because the runtime is blocked for longer is recorded,
-    /// too, so the share of late measurements is the share of the time in which the runtime was blocked.
-    /// [`probe`](Self::probe) sets another interval, or turns this off.
+    /// Every 97 ms it also measures how late a timer is, and records that in [`PROBE_LAG`]: the
+    /// time from the timer's deadline until the task that waits for it runs. So a blocked runtime
+    /// is seen even if no other timer fires. Deadlines that pass while the runtime is blocked are
+    /// recorded, too, so the share of late measurements is the share of the time in which the
+    /// runtime was blocked. [`probe`](Self::probe) sets another interval, or turns this off.
     ///
     /// # Panics
     ///
-    /// Panics if `every` or the probe's interval is zero, outside a Tokio runtime, and in a runtime built
-    /// without `enable_time`.
+    /// Panics if `every` or the probe's interval is zero, outside a Tokio runtime, and in a runtime
+    /// built without `enable_time`.
     #[track_caller]
     pub fn run(mut self, every: Duration) -> impl Future<Output = ()> + Send + 'static {
         let mut interval = crate::interval(every);
@@ -360,8 +361,8 @@ fn set(counters: &[Count], now: &MetricsSnapshot, labels: &[Label]) {
     }
 }
 
-/// Records how late each tick is when this task sees it. Ticks that are missed while the runtime is blocked
-/// follow one after the other, so each of them is recorded.
+/// Records how late each tick is when this task sees it. Ticks that are missed while the runtime is
+/// blocked follow one after the other, so each of them is recorded.
 async fn measure(probe: Option<Interval>, labels: Vec<Label>) {
     let Some(mut probe) = probe else {
         return pending().await;

@@ -12,9 +12,9 @@ const BUCKETS: usize = 22;
 
 /// A histogram of lag: how long after its deadline each timer fired.
 ///
-/// Each bucket is twice as wide as the previous one. The buckets end at 62.5 µs, 125 µs, 250 µs, 500 µs,
-/// 1 ms, 2 ms and so on up to 65.536 s, and the last bucket has no end. Tokio's timer wakes the driver on
-/// whole milliseconds, so on a healthy runtime nearly all timers are in the buckets below 2 ms.
+/// The buckets end at 62.5 µs, 125 µs, 250 µs, 500 µs, 1 ms, 2 ms and so on up to 65.536 s, and the
+/// last bucket has no end. Tokio's timer wakes the driver on whole milliseconds, so on a healthy
+/// runtime nearly all timers are in the buckets below 2 ms.
 ///
 /// # Examples
 ///
@@ -96,8 +96,8 @@ impl LagHistogram {
 
     /// Returns the largest lag.
     ///
-    /// In counts since the driver started, this is exact to the nanosecond. In the counts of an interval, it
-    /// may be an upper bound: the end of the highest bucket in which a timer fired.
+    /// In counts since the driver started, this is exact to the nanosecond. In the counts of an
+    /// interval, it may be an upper bound: the end of the highest bucket in which a timer fired.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max)
@@ -111,8 +111,8 @@ impl LagHistogram {
 
     /// Returns a lag that this fraction of the timers did not exceed.
     ///
-    /// This is the end of the bucket into which the quantile falls, or the largest lag if that is less. If no
-    /// timer has fired, it is zero.
+    /// This is the end of the bucket into which the quantile falls, or the largest lag if that is
+    /// less. If no timer has fired, it is zero.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -169,8 +169,8 @@ impl LagHistogram {
         between
     }
 
-    /// Returns the mean lag in seconds and the number of timers of each bucket that is not empty. The sum
-    /// of the products is the exact total.
+    /// Returns the mean lag in seconds and the number of timers of each bucket that is not empty.
+    /// The sum of the products is the exact total.
     #[cfg(feature = "metrics")]
     pub(crate) fn means(&self) -> impl Iterator<Item = (f64, u64)> {
         let used = self.buckets.iter().filter(|bucket| bucket.count > 0);

@@ -7,14 +7,15 @@ use super::LagHistogram;
 /// The counts of a driver's or a shard's timers.
 ///
 /// * A snapshot from [`Metrics::snapshot`](crate::Metrics::snapshot) counts from when the driver
-///   started, which is usually at the runtime's first timer. From one snapshot to the next, no count except
-///   `pending` decreases, and `registered == fired + cancelled + pending` holds in every snapshot.
+///   started, which is usually at the runtime's first timer. From one snapshot to the next, no
+///   count except `pending` decreases, and `registered == fired + cancelled + pending` holds in
+///   every snapshot.
 /// * A snapshot from [`Metrics::intervals`](crate::Metrics::intervals) or [`since`](Self::since)
 ///   counts what happened between two snapshots. `pending` is the number at the end of the interval.
 ///
-/// A timer counts once it is *registered*, which happens at its first poll or reset, and again if it is
-/// reset after it has fired. Timers that are never polled, and timers that complete at their first poll, are
-/// not counted.
+/// A timer is counted when it is *registered*, at its first poll or reset, and again if it is reset
+/// after it has fired. Timers that are never polled or reset, and timers that complete at their
+/// first poll, are not counted.
 ///
 /// [How to read the counts](crate::docs::metrics).
 ///
@@ -55,7 +56,8 @@ pub struct MetricsSnapshot {
     pub(crate) cascaded: u64,
     /// How late timers fired.
     pub lag: LagHistogram,
-    /// The number of times that the driver woke up. Each wake-up uses CPU time. Without timers there are none.
+    /// The number of times that the driver woke up. Each wake-up uses CPU time. Without timers
+    /// there are none.
     ///
     /// Counted for the whole driver; zero in the snapshot of a shard.
     pub driver_wakeups: u64,
@@ -71,9 +73,9 @@ pub struct MetricsSnapshot {
 impl MetricsSnapshot {
     /// Returns what was counted between the snapshot `before` and this one.
     ///
-    /// Both snapshots must be of the same driver, or of the same shard. A count that would be negative is
-    /// zero. `pending` is the same as in this snapshot. [`LagHistogram::max`] may be an upper bound: the end
-    /// of the highest bucket in which a timer fired.
+    /// Both snapshots must be of the same driver, or of the same shard. A count that would be
+    /// negative is zero. `pending` is the same as in this snapshot. [`LagHistogram::max`] may be an
+    /// upper bound: the end of the highest bucket in which a timer fired.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

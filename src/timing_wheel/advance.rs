@@ -3,8 +3,8 @@
 //! level, unless the deadline was extended lazily in the meantime.
 //!
 //! **No entry is lost if the closure that fires entries panics**, except the one that it was called
-//! for. A `Burst` holds keys that are out of their slot, and puts those that are left back when it
-//! is dropped.
+//! for. A `Burst` holds keys that are out of their slot. When it is dropped, it puts back those
+//! that are left.
 
 use super::core::Core;
 use super::level::Scale;
@@ -154,8 +154,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         })
     }
 
-    /// Advances without a budget. If `fire` returns another deadline, the entry stays and fires
-    /// again then, at the next tick at the earliest.
+    /// Advances without a budget. If `fire` returns another deadline, the entry stays, and fires at
+    /// the later of that and the next tick.
     pub(crate) fn advance_rearming(
         &mut self,
         to: u64,
@@ -262,7 +262,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     }
 
     /// Returns the earliest deadline in a slot and subtracts the number of its entries from `few`,
-    /// or returns `None` if the slot has more entries than that.
+    /// or returns `None` if the slot has more than `few`.
     fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
         let keys = self.slots.list(slot).keys();
         *few = few.checked_sub(keys.len())?;

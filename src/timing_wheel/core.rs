@@ -14,7 +14,7 @@ use super::slots::Slots;
 /// **The owner must not use the key of an entry that is gone**, because the wheel reuses keys and
 /// would find another entry.
 ///
-/// The fields are in this order so that an insert touches only three cache lines. That holds if the
+/// The fields are in this order so that an insert touches only three lines of it. That holds if the
 /// owner, the `ShardState` of `driver/shard.rs`, places the wheel 40 bytes after the start of a
 /// cache line.
 #[repr(C)]
@@ -26,8 +26,8 @@ pub(crate) struct Core<T, const SLOTS: usize> {
     pub(super) slots: Slots<SLOTS>,
 }
 
-/// Number of entries per page, as a power of two. In the driver's wheels, whose values are wakers,
-/// a page takes 32 KiB.
+/// The binary logarithm of the number of entries per page. In the driver's wheels, whose values are
+/// wakers, a page takes 32 KiB.
 pub(crate) const PAGE_BITS: u32 = 10;
 /// Number of entries per page, for which memory is allocated and freed together.
 #[cfg(test)]
@@ -238,7 +238,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         entries.map(|entry| (entry.deadline, entry.value))
     }
 
-    /// Returns a wheel with all entries. In this wheel, they then count as removed.
+    /// Moves all entries into a new wheel. In this one, they count as removed.
     pub(crate) fn take(&mut self) -> Self {
         let mut emptied = Self::starting_at(self.now);
         emptied.cascaded = self.cascaded;

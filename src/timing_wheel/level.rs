@@ -97,8 +97,8 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     }
 
     /// Returns `true` if a slot of this level starts at one of the ticks from `now` to `then`,
-    /// inclusive. `then` must be the start of a slot of a lower level, less than that level's
-    /// rotation after `now`.
+    /// inclusive. `then` must start a slot of a lower level, less than one rotation of that level
+    /// after `now`.
     pub(crate) const fn starts_between(level: usize, now: u64, then: u64) -> bool {
         // If `now` is 0, the subtraction wraps around to the last tick of all. `then` is in the
         // first slot of this level, so the result is `true`, as it should be: a slot of every level

@@ -22,7 +22,7 @@
 //!                      │ 17 │  3 │ 40 │  8 │
 //!                      └─┬──┴─┬──┴─┬──┴─┬──┘
 //!                        ▼    ▼    ▼    ▼
-//!      paged slab:     { value, deadline, slot and place of its key } …
+//!      paged slab:     { value, deadline, place of its key } …
 //! ```
 //!
 //! An entry goes into the lowest level on which its slot lies fewer than `SLOTS` slots ahead of the
@@ -34,8 +34,8 @@
 //! place.
 //!
 //! Every operation moves few entries, because the slab grows by pages, and
-//! [`TimingWheel::advance_bounded`] stops when its budget is used up. The exceptions are the first
-//! page, which is copied when it grows, an advance without a budget, and `shrink_to_fit`. The keys
+//! [`TimingWheel::advance_bounded`] stops when its budget is used up. The exceptions are an advance
+//! without a budget, `shrink_to_fit`, and the growth of the first page, which is copied. The keys
 //! of a slot (four bytes each) are copied as a whole when their vector grows or gives memory back.
 //!
 //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
@@ -58,7 +58,7 @@
 // | `check.rs` | every invariant of the wheel, for tests |
 // | `key.rs` | the types that the public wheel returns |
 // | `public.rs` and its folder, `debug.rs` | the public wheel |
-// | `model.rs` and its folder, `tests.rs` | tests: the public wheel compared with a naive model, and `Core` |
+// | `model.rs` and its folder, `tests.rs` | tests of the public wheel, against a naive model, and of `Core` |
 
 mod advance;
 mod bits;

@@ -216,8 +216,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Frees the memory of every page with few values (of the first page only if it has none), of
-    /// the pages at the end that have none, and what a single page does not use.
+    /// Gives back every page with few values (the first only if it has none), removes empty pages
+    /// at the end, and shrinks a single page to what it uses.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.reserved = 0;
         self.others

@@ -226,7 +226,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.reserve(additional);
     }
 
-    /// Frees memory that is not in use, as far as that is possible without moving many entries.
+    /// Frees memory that is not in use. This may move many entries.
     ///
     /// # Examples
     ///

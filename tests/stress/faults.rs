@@ -13,7 +13,7 @@ use wheel::{Sleep, interval};
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Stops this process for a while, a little later.
+/// Stops this process for `length`, after `after`.
 #[cfg(unix)]
 fn stop_this_process(after: Duration, length: Duration) -> Child {
     let script = format!(

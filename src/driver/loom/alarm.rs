@@ -111,7 +111,7 @@ fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     });
 }
 
-/// While `try_retract` moves the alarm of a dropped timer, another thread arms one.
+/// While `try_retract` moves a dropped timer's alarm, another thread arms a timer.
 #[test]
 fn loom_a_check_and_arm() {
     check(shards(2), |model| {
@@ -172,7 +172,8 @@ fn loom_arm_near_elsewhere_and_fire() {
     });
 }
 
-/// `try_retract` may disarm the alarm between two critical sections of a pass. Then a timer is armed.
+/// `try_retract` runs between two critical sections of a pass, and must change nothing. Then a
+/// timer is armed.
 #[test]
 fn loom_arm_in_a_pass_after_a_check() {
     check(shards(1), |model| {

@@ -101,7 +101,7 @@ fn loom_cache_and_cache() {
     });
 }
 
-/// Only one of two threads takes over the cached entry, for an earlier deadline or for a later one.
+/// At most one thread takes over the cached entry, for a deadline before or after the entry's.
 #[test]
 fn loom_use_again_and_use_again() {
     for others in [50, 70] {

@@ -1,5 +1,5 @@
 //! Late cancels and resets. A cancel is queued if its thread is not the shard's worker, or if the shard
-//! is locked. A thread that locks the shard later applies the cancel. A reset waits for the shard
+//! is locked. Most threads that lock the shard later apply the cancel. A reset waits for the shard
 //! instead.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,7 +70,7 @@ fn loom_extend_twice_and_fire() {
     });
 }
 
-/// Extends a timer and then calls `then`, while a pass fires another timer. Both timers must fire.
+/// Extends a timer for `then`, while a pass fires another. That one and the result of `then` must fire.
 fn extend_and(then: impl Fn(&Model, Armed) -> Armed + Send + Sync + 'static) {
     check(shards(1), move |model| {
         let (due, mut timer) = (model.arm(0, 10), model.arm(0, 30));
@@ -215,8 +215,8 @@ fn loom_cancels_and_fire_one_of_them() {
     });
 }
 
-/// With batches of two, a cancel that was queued before the pass is applied before its timer would
-/// fire, whatever is queued meanwhile.
+/// With batches of two, a cancel older than the pass is applied before its timer would fire,
+/// whatever is queued meanwhile.
 #[test]
 fn loom_a_queued_cancel_and_two_more_and_fire() {
     check(shards(1), |model| {
@@ -245,7 +245,7 @@ fn loom_fire_and_a_cancel_waits_elsewhere() {
     });
 }
 
-/// A pass applies late cancels, or finds that the driver has shut down.
+/// With batches of two, a pass applies late cancels, or finds that the driver has shut down.
 #[test]
 fn loom_apply_and_shutdown() {
     check(shards(1), |model| {

@@ -229,7 +229,7 @@ impl Model {
         woken
     }
 
-    /// Ends the runtime, which drops the driver task.
+    /// Closes the driver, as the end of the runtime does when it drops the driver task.
     pub(super) fn close(&self) {
         self.driver.close();
     }
@@ -243,7 +243,7 @@ impl Model {
     }
 
     /// Runs the runtime at the present time until it has nothing to do, and then checks the alarm.
-    /// The first call begins the time after which a wake-up can be late.
+    /// Before the first call, no wake-up counts as late.
     pub(super) fn settle(&self) {
         fake::settle();
         let now = || clock().0;
@@ -325,7 +325,8 @@ impl ArcWake for Wakes {
 }
 
 impl Wakes {
-    /// Creates a waker. This is not inlined, so that all wakers have the same vtable.
+    /// Creates a waker. This is not inlined, so that all wakers have the same vtable, which
+    /// `WakerId` compares.
     #[inline(never)]
     fn waker(self: &Arc<Self>) -> Waker {
         waker(self.clone())
@@ -390,8 +391,8 @@ impl Armed {
     }
 
     /// Asserts that the timer has fired: either its waker was woken once, or a poll was ready and
-    /// the waker was woken at most once. Each wake is neither early nor late (after the deadline
-    /// and the first `settle`), and by a thread of the runtime.
+    /// the waker was woken at most once. Each wake is by a thread of the runtime, not early, and at
+    /// most [`LATENESS`] past the later of the deadline and the first `settle`.
     pub(super) fn assert_fired(self) {
         let wakes = self.wakes.0.lock().unwrap().clone();
         if self.ready {

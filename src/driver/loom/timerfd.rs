@@ -45,9 +45,9 @@ fn loom_the_descriptor_fires_and_tokio_is_armed() {
 }
 
 /// In the order that matters, the driver task first fires the timer that is due. It leaves the
-/// descriptor alone, because the wake-up of the first expiry is still to be delivered. When Tokio
-/// delivers it, its pass must set the descriptor for the later timer. That timer must fire even if
-/// the driver task is not polled again, because it waits behind a task that blocks.
+/// descriptor alone, because the wake-up of the first expiry is still to be delivered. The pass of
+/// that wake-up must set the descriptor for the later timer, which must fire even while the driver
+/// task waits behind a task that blocks.
 #[test]
 fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     check(precise(1), |model| {
@@ -62,7 +62,7 @@ fn loom_an_old_wakeup_of_the_descriptor_does_not_disarm_it() {
     });
 }
 
-/// The driver task arms the interval while the descriptor fires, and consumes the record of that.
+/// While the descriptor fires, the driver task arms the interval and consumes the record.
 /// The next near deadline must set the descriptor again, because the wake-up of the first expiry
 /// was delivered already.
 #[test]

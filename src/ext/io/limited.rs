@@ -90,8 +90,8 @@ limited! {
     ///
     /// # Cancel safety
     ///
-    /// A read is cancel safe if the inner reader's read is. Dropping a read does not stop the time of
-    /// its wait, even while no read is polled: the next read has only the remaining time.
+    /// A read is cancel safe if the inner reader's read is. Dropping a read does not stop its
+    /// timeout: the next read has only the remaining time.
     ///
     /// # Examples
     ///
@@ -140,8 +140,8 @@ limited! {
     ///
     /// # Cancel safety
     ///
-    /// A write is cancel safe if the inner writer's write is. Dropping a write does not stop the time of
-    /// its wait, even while no write is polled: the next write has only the remaining time.
+    /// A write is cancel safe if the inner writer's write is. Dropping a write does not stop its
+    /// timeout: the next write has only the remaining time.
     ///
     /// # Examples
     ///

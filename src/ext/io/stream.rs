@@ -13,8 +13,8 @@ use super::{TimeoutReader, TimeoutWriter};
 pin_project! {
     /// A stream with one timeout for each wait of a read, and another for each wait of a write.
     ///
-    /// This combines a [`TimeoutReader`] and a [`TimeoutWriter`]. Each direction has its own timeout and
-    /// its own timer, so traffic in one direction does not extend a wait in the other.
+    /// This combines a [`TimeoutReader`] and a [`TimeoutWriter`]. Each direction has its own
+    /// timeout and its own timer, so traffic in one direction does not extend a wait in the other.
     ///
     /// # Errors
     ///
@@ -28,8 +28,8 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// A read or a write is cancel safe if the inner stream's is. Dropping it does not stop the time of
-    /// its wait: the next read or write has only the remaining time.
+    /// A read or a write is cancel safe if the inner stream's is. Dropping it does not stop its
+    /// timeout: the next read or write has only the remaining time.
     ///
     /// # Examples
     ///

@@ -17,8 +17,8 @@
 //! | [`throttle`](StreamExt::throttle) | [`Throttle`] | each item, at least a given time after the previous one |
 //! | [`chunks_timeout`](StreamExt::chunks_timeout) | [`ChunksTimeout`] | batches of items, limited in size and in age |
 //!
-//! [`IntervalStream`] turns an [`Interval`] into a stream. [`DelayQueue`](crate::DelayQueue) is a stream
-//! itself.
+//! [`IntervalStream`] turns an [`Interval`] into a stream. [`DelayQueue`](crate::DelayQueue) is a
+//! stream itself.
 
 mod chunks_timeout;
 mod fuse;
@@ -63,11 +63,12 @@ pub use self::timeout_repeating::TimeoutRepeating;
 /// # }
 /// ```
 pub trait StreamExt: Stream {
-    /// Requires each item to arrive within `duration` of the previous one.
+    /// Requires each item to arrive within `duration` of the previous one, and the first within
+    /// `duration` of this call.
     ///
-    /// The returned stream yields items as `Ok`. If an item takes longer than `duration`, it yields a
-    /// single `Err`, and then waits for that item without a limit. When the item arrives, the time starts again. An
-    /// item that is ready is always yielded, even after its deadline.
+    /// The returned stream yields items as `Ok`. If an item takes longer than `duration`, it yields
+    /// a single `Err`, and then waits for that item without a limit. When the item arrives, the
+    /// time starts again. An item that is ready is always yielded, even after its deadline.
     ///
     /// # Errors
     ///
@@ -102,10 +103,11 @@ pub trait StreamExt: Stream {
 
     /// Yields an error at each tick of `interval` until an item arrives.
     ///
-    /// The returned stream yields items as `Ok`, and each item resets the interval. Every tick before
-    /// the next item yields an `Err`. The interval's [`MissedTickBehavior`](crate::MissedTickBehavior)
-    /// decides about missed ticks. The first tick of [`interval`](crate::interval()) completes
-    /// immediately, so the stream starts with an `Err` if its first item is not ready. Use
+    /// The returned stream yields items as `Ok`, and each item resets the interval. Every tick
+    /// before the next item yields an `Err`. The interval's
+    /// [`MissedTickBehavior`](crate::MissedTickBehavior) decides about missed ticks. The first tick
+    /// of [`interval`](crate::interval()) completes in Tokio's next millisecond, so the stream
+    /// starts with an `Err` if its first item does not arrive before. Use
     /// [`interval_at`](crate::interval_at()) to avoid that.
     ///
     /// # Errors

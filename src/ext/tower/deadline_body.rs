@@ -45,7 +45,6 @@ pin_project! {
     ///
     /// ```
     /// use http_body_util::{BodyExt as _, Full};
-    /// use http_body_util::BodyExt as _;
     /// use wheel::{Duration, ext::tower::DeadlineBody};
     ///
     /// # #[tokio::main(flavor = "current_thread")]

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Marks a [`Timeout`](super::Timeout) or a [`TimeoutLayer`](super::TimeoutLayer) whose timeout is computed
-/// from each request, by the function `F`.
+/// Marks a [`Timeout`](super::Timeout) or a [`TimeoutLayer`](super::TimeoutLayer) whose timeout is
+/// computed from each request, by the function `F`.
 ///
-/// [`TimeoutLayer::by`](super::TimeoutLayer::by) makes it.
+/// [`TimeoutLayer::by`](super::TimeoutLayer::by) and
+/// [`TimeoutLayer::with_status_code_by`](super::TimeoutLayer::with_status_code_by) make it.
 #[derive(Clone, Copy)]
 pub struct By<F>(pub(super) F);
 

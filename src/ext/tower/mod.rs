@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | [`TimeoutLayer::new`] | the response's head | a boxed [`Elapsed`](error::Elapsed) as the service's error | tower |
 //! | [`TimeoutLayer::with_status_code`] | the response's head | a response with a status code and an empty body | tower-http |
-//! | [`TimeoutLayer::by`], [`TimeoutLayer::with_status_code_by`] | the response's head, with a timeout for each request | the same | |
+//! | [`TimeoutLayer::by`], [`TimeoutLayer::with_status_code_by`] | the response's head, computed from each request | the same | |
 //! | [`RequestBodyTimeoutLayer`] | each frame of the request's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
 //! | [`ResponseBodyTimeoutLayer`] | each frame of the response's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
 //! | [`RequestBodyDeadlineLayer`] | the whole body of the request | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
@@ -28,9 +28,10 @@
 //!
 //! * The error is this crate's [`wheel::error::Elapsed`](crate::error::Elapsed). Its message is
 //!   "deadline has elapsed"; the message of tower's error is "request timed out".
-//! * A timeout that is too long to be represented as a deadline, such as `Duration::MAX`, never elapses.
-//! * tower-http polls its timer before the response. So each request registers a timer there, even if it
-//!   is answered immediately, and a response that is ready at the deadline is lost.
+//! * A timeout that is too long to be represented as a deadline, such as `Duration::MAX`, never
+//!   elapses.
+//! * tower-http polls its timer before the response. So each request registers a timer there, even
+//!   if it is answered immediately, and a response that is ready at the deadline is lost.
 //! * tower-http's `TimeoutLayer::new`, which is deprecated, answers with the status 408. This crate's
 //!   `new` behaves like tower's.
 //!
@@ -41,10 +42,9 @@
 //! back-off's own timer is never polled, so it registers nothing:
 //!
 //! ```
-//! use tower::retry::backoff::{Backoff as _, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff as _};
-//! use tower::retry::{Policy, RetryLayer};
-//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
-//! use wheel::{Sleep, sleep_until};
+//! use tower::retry::backoff::{Backoff as _, ExponentialBackoff, ExponentialBackoffMaker,
+//! MakeBackoff as _}; use tower::retry::{Policy, RetryLayer}; use tower::{BoxError, ServiceBuilder,
+//! ServiceExt as _, service_fn}; use wheel::{Sleep, sleep_until};
 //!
 //! #[derive(Clone)]
 //! struct Retries {
@@ -191,8 +191,8 @@ pub struct AsError;
 ///
 /// # Cancel safety
 ///
-/// Dropping the response's future drops the inner service's future and cancels the timer. The inner
-/// future of a late request is dropped at that point, too, rather than at the deadline.
+/// Dropping the response's future drops the inner service's future and cancels the timer. A late
+/// request's inner future, too, is dropped then, not at the deadline.
 ///
 /// # Examples
 ///
@@ -236,8 +236,8 @@ impl<S> Timeout<S> {
 }
 
 impl<S> Timeout<S, StatusCode> {
-    /// Requires `inner` to answer each request within `timeout`, or else answers it with `status` and an
-    /// empty body.
+    /// Requires `inner` to answer each request within `timeout`, or else answers it with `status`
+    /// and an empty body.
     ///
     /// ```
     /// use http::{Request, Response, StatusCode};

@@ -97,7 +97,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         self.wheel.next_expiration().unwrap_or(self.wheel.now())
     }
 
-    /// Inserts many entries that share a slot or two, so that its list grows and later thins out.
+    /// Inserts many entries that share a few slots, so that its list grows and later thins out.
     fn insert_crowd(&mut self, count: u64, distance: u64) {
         (0..count).for_each(|i| self.insert(distance.saturating_add(i % 3)));
     }
@@ -170,7 +170,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
         }
     }
 
-    /// Advances, and gives some of the entries that fire another deadline. Such an entry must fire
+    /// Advances, and gives another deadline to some of the entries that fire. Such an entry must fire
     /// again in order, within the same call if its new deadline is not after the target.
     fn rearm(&mut self, distance: u64, times: u64) {
         let to = self.next().saturating_add(distance / 2);

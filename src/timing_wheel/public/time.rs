@@ -57,7 +57,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// slots cost nothing, however many of them the clock passes.
     ///
     /// The clock never goes back. If `to` is earlier than [`now`](Self::now), this does nothing,
-    /// unless [`advance_bounded`](Self::advance_bounded) stopped early: then it fires the entries
+    /// unless an advance stopped early, because of its budget or a panic: then it fires the entries
     /// that were left behind.
     ///
     /// If `fire` panics, only the entry that it was called with is lost.

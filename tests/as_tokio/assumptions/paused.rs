@@ -4,8 +4,8 @@ use super::*;
 
 use tokio::time::{self, Interval};
 
-/// Returns where the clock stops on the way to a timer of 50 ms, beside a timer that `prepare` makes at 1 ms, and how
-/// often that timer wakes its waker.
+/// Calls `prepare` at 1 ms, with a waker. Returns where the clock stops until a timer of 50 ms fires, and how often
+/// that waker was woken.
 fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {
     let (runtime, log) = watched();
     let (waker, count) = new_count_waker();
@@ -104,7 +104,7 @@ fn has_come(deadline: Instant) -> bool {
     poll_quietly(&mut Box::pin(time::sleep_until(deadline))).is_ready()
 }
 
-/// Returns how long after a whole millisecond since `origin` each of Tokio's milliseconds begins.
+/// Returns by how many nanoseconds Tokio's milliseconds are offset from those since `origin`.
 fn phase(origin: Instant) -> u128 {
     let now = Instant::now();
     let (mut come, mut to_come) = (now - ms(2), now + ms(2));

@@ -36,7 +36,7 @@ const USES: [Use; 5] = [
     Use::Timeout,
 ];
 
-/// Polls a future for the first time twice: once traced, and once as usual.
+/// Polls a future once in a trace, and then awaits it as usual.
 async fn traced_first<F: Future>(future: F) -> F::Output {
     let mut future = Box::pin(future);
     let first = poll_fn(|cx| {
@@ -95,7 +95,7 @@ fn a_traced_poll_leaves_a_timer_as_it_was() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
-/// The timers of these tasks become due before the dump, during it, or after it.
+/// All timers are due before the dump. In a large crowd, most tasks have not been polled since.
 #[test]
 fn a_dump_of_a_current_thread_runtime_loses_no_task() {
     fn body<T: Time>(tasks: usize) {

@@ -14,7 +14,7 @@ use std::{env, process};
 
 /// The seconds after which a body counts as hung. A body takes milliseconds, or a few seconds on a busy machine.
 const LIMIT: f64 = 60.0;
-/// The limit on this crate's timers, as a multiple of the time that the body took on Tokio's.
+/// The limit on this crate's timers, as a multiple of the time that the body took on Tokio's, if that is more than [`LIMIT`].
 const TIMES_LONGER: f64 = 8.0;
 /// Number of failures after which no more cases run.
 const MOST: usize = 3;
@@ -22,13 +22,13 @@ const MOST: usize = 3;
 const ORDER: &str = "WHEEL_TWIN";
 /// The variable with the child's limit in seconds.
 const SECONDS: &str = "WHEEL_TWIN_SECONDS";
-/// A variable that may name a file. Each call of [`same`] adds a line to it: its place in the source, and the seconds that
-/// its bodies took on Tokio's timers and on ours.
+/// A variable that may name a file. Each call of [`same`] that passes adds a line to it: its place in the source, and
+/// the seconds that its bodies took on Tokio's timers and on ours.
 const TIMES: &str = "WHEEL_TWINS_TIMES";
 /// Begins the line of a child's outcome.
 const MARK: &str = "\u{1}outcome ";
 
-/// A program that is run on both timers, in a case.
+/// A program that runs on both timers, for a case.
 pub(crate) trait Body<C, R>: Fn(C) -> R + Copy + Send + 'static {}
 
 impl<C, R, F: Fn(C) -> R + Copy + Send + 'static> Body<C, R> for F {}
@@ -64,7 +64,7 @@ pub(crate) fn same<C: Case, R: Debug>(
     }
 }
 
-/// Asserts that in each case Tokio's run ends with the first value, and ours with any of the others, as documented.
+/// Asserts that in each case Tokio's run ends with `expected`, and ours with one of `allowed`, as documented.
 #[track_caller]
 pub(crate) fn differs<C: Case, R: Debug>(
     cases: impl IntoIterator<Item = C>,
@@ -147,7 +147,7 @@ fn outcome_of_child(order: &str, limit: f64) -> Outcome {
     }
 }
 
-/// Runs a body in a process of its own, and prints how it ended.
+/// Runs a body on a thread of this child process, prints how it ended, and exits.
 fn play<R: Debug>(body: impl FnOnce() -> R + Send + 'static) -> ! {
     let panics = Arc::new(Mutex::new(Vec::<Panic>::new()));
     let hooks = panics.clone();

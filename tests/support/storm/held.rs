@@ -8,8 +8,8 @@ use super::life::Driver;
 use super::shared::Shared;
 use super::witness::{Deed, Witness};
 
-/// How long after its deadline a timer that has woken nothing counts as lost, if it has also been
-/// checked [`CHECKS`] times. Time alone does not prove it, because the whole process may be stopped.
+/// A timer counts as lost if it has woken nothing this long after its deadline, nor in [`CHECKS`] checks after that.
+/// Time alone does not prove it, because the whole process may be stopped.
 const LOST: Duration = Duration::from_secs(60);
 const CHECKS: u32 = 1000;
 
@@ -185,7 +185,7 @@ impl Held {
     /// replaced it. The sleep keeps the witness of that poll, for a reset.
     fn end(&mut self, last: &Arc<Witness>) {
         if let Some(registered) = self.witness.take() {
-            // After a reset, no witness may have been registered.
+            // After a reset, perhaps no witness was registered.
             if self.phase == Phase::Armed && !self.moved && Arc::ptr_eq(&registered, last) {
                 registered.must_be_woken();
             }
@@ -196,7 +196,7 @@ impl Held {
         self.phase = Phase::Over;
     }
 
-    /// Resets the timer. Even without another poll, the witness of the last poll is woken, unless it was woken before.
+    /// Resets the timer. At the new deadline, even an unpolled timer wakes its last witness, unless that was woken before.
     pub(crate) fn reset(&mut self, duration: Duration, poll: bool) {
         self.moved = true;
         for witness in self.witness.iter().chain(&self.kept) {

@@ -28,7 +28,7 @@ pub(crate) enum Deed {
     Arm(Arc<Driver>, Duration),
     /// Polls, resets or drops a timer that another thread left.
     Meddle,
-    /// Keeps the driver busy for this long.
+    /// Blocks the thread that wakes for this long.
     Block(Duration),
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Witness {
     driver: Mutex<Arc<Driver>>,
     /// The instant before which this must not be woken.
     deadline: Instant,
-    /// How often the deadline was moved. Each move allows another wake-up.
+    /// How often the deadline was moved, or the driver was found ending. Each time allows another wake-up.
     moves: AtomicU32,
     open: AtomicBool,
     wakes: AtomicU32,

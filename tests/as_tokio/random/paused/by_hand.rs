@@ -1,6 +1,6 @@
 //! The interpreter of programs that poll timers by hand, with wakers that it watches.
 //!
-//! It compares the result of each poll, when each waker is woken, the deadlines, and whether they have elapsed. For this
+//! It records the result of each poll, when each waker is woken, the deadlines, and whether they have elapsed. For this
 //! crate's timers it also checks that a waker is freed as soon as nothing can wake it any more, and that `pending` counts
 //! the timers that are armed and not due yet.
 
@@ -33,11 +33,11 @@ pub(crate) async fn run<T: Time>(place: &Place<T>, all: &[Hand]) {
     hands.finish(&place.at(all.len())).await;
 }
 
-/// A waker that notes when it is woken, by the runtime's clock.
+/// A waker that notes the runtime's time at each wake-up.
 #[derive(Default)]
 struct Witness {
     wakes: Mutex<Vec<Instant>>,
-    /// Notified of the first wake-up, for which the root may wait.
+    /// Notified at each wake-up. `wait_for` waits for the first.
     woken: Notify,
 }
 
@@ -95,7 +95,7 @@ struct Timer<T: Time> {
     deadline: Instant,
     /// The witness of the last poll, until it is woken or nothing can wake it any more.
     witness: Option<Arc<Witness>>,
-    /// Whether the last poll was pending, or a reset has followed it.
+    /// Whether the witness is still to be woken.
     waits: bool,
     registered: bool,
     /// What was recorded last.
@@ -195,7 +195,7 @@ impl<T: Time> Hands<T> {
         self.gone.push((witness, wakes));
     }
 
-    /// Resets a timer. A deadline that is too far away is replaced by the end of the clock's range.
+    /// Resets a timer. A deadline that is too far away is replaced by one in 40 years.
     fn reset(&mut self, at: usize, deadline: Option<Instant>) {
         let timer = &mut self.timers[at];
         let end = Instant::now() + 40 * YEAR;
@@ -305,7 +305,7 @@ impl<T: Time> Timer<T> {
         }
     }
 
-    /// Returns the deadline as the driver rounds it.
+    /// Returns the deadline, rounded if the timer is the coarse driver's.
     fn due(&self, coarse: &Coarse) -> Instant {
         match self.coarse {
             true => coarse.rounded_up(self.deadline),

@@ -19,9 +19,9 @@ const MILLI: Duration = Duration::from_millis(1);
 /// continues there with the same deadline, as a Tokio timer. It does so once. Tokio's timer panics.
 pub(crate) const CONTINUES: u8 = 1;
 
-/// A timer that is first polled, or reset, at least a millisecond after Tokio's millisecond for its
-/// deadline is ready. Tokio's timer depends on the time driver, which notices an `advance` only
-/// when the run queue is empty. Tokio documents that such a timer may be late.
+/// A timer is ready if it is first polled or reset at least a millisecond after Tokio's millisecond for its deadline.
+/// Tokio's timer depends on the time driver, which notices an `advance` only when it is polled, such as when the run
+/// queue is empty. Tokio documents that such a timer may be late.
 pub(crate) const LATE_IS_READY: u8 = 2;
 
 /// Tokio's timers, changed by these rules.
@@ -34,8 +34,7 @@ pub(crate) fn began(runtime: &Handle, at: Instant) {
     BEGINNINGS.lock().unwrap().insert(runtime.id(), at);
 }
 
-/// Returns `true` if Tokio counts a deadline as passed, in whole milliseconds since the runtime was
-/// built.
+/// Returns `true` if Tokio, which counts whole milliseconds since `began`, takes a deadline as passed.
 pub(crate) fn is_due(runtime: &Handle, deadline: Instant, now: Instant) -> bool {
     let began = BEGINNINGS.lock().unwrap()[&runtime.id()];
     let deadline = deadline.saturating_duration_since(began);
@@ -219,7 +218,7 @@ impl<const RULES: u8> Time for Ruled<RULES> {
     type ByHandle = Self;
 
     fn sleep(duration: Duration) -> Self::Sleep {
-        // If the deadline is no instant, Tokio uses thirty years.
+        // If the sum overflows, Tokio uses thirty years.
         let far = || Instant::now() + 30 * 365 * DAY;
         RuledSleep::new(Instant::now().checked_add(duration).unwrap_or_else(far))
     }
