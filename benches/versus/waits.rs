@@ -3,7 +3,7 @@
 //! The million is armed on all workers, so that each worker's timers fire for a while. Every 30 µs a task arms a timer,
 //! polls it again with another waker, resets it and drops it, and measures each operation. The wakers are those of
 //! tasks, `Waker::noop()` (and then a counting one), and wakers that belong to no task, as in a `FuturesUnordered`. The
-//! slowest of the three is the result.
+//! longest time with any of the three is the result.
 
 use std::future::poll_fn;
 use std::hint::black_box;
@@ -13,7 +13,6 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant as StdInstant};
 
-use hdrhistogram::Histogram;
 use timers::Timers;
 use timers::expiry::Count;
 use timers::{arm, on_task};
@@ -22,7 +21,7 @@ use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{Stage, crowd};
+use crate::stage::{Stage, WORKERS, crowd};
 
 const MILLION: usize = 1_000_000;
 /// Number of mass expiries for each kind of waker. One is over after a few thousand operations.
@@ -38,37 +37,27 @@ const LOST: Duration = Duration::from_secs(60);
 
 const OPERATIONS: [&str; 4] = ["arm", "poll again", "reset", "drop"];
 
-type Waits = [Histogram<u64>; OPERATIONS.len()];
+/// The longest time of each operation, in nanoseconds.
+type Waits = [u64; OPERATIONS.len()];
 
 /// The wakers with which a timer is polled, one after the other.
 type Wakers = [Waker; 2];
 
-/// Measures the 99.99th percentile and the longest time of each operation.
-pub(crate) fn waits<T: Timers>(workers: usize) -> Measured {
-    let (mut slowest, mut fired) = ([[0_u64; 2]; OPERATIONS.len()], 0);
+/// Measures the longest time of each operation.
+pub(crate) fn waits<T: Timers>() -> Measured {
+    let (mut longest, mut fired) = (Waits::default(), 0);
     for wakers in [tasks as fn(&Stage) -> Wakers, noop, own] {
-        let stage = Stage::new::<T>(workers);
-        let (wakers, mut waits) = (wakers(&stage), histograms());
+        let stage = Stage::new::<T>(WORKERS);
+        let wakers = wakers(&stage);
         for _ in 0..MILLIONS {
-            let (some, count) = while_a_million_fires::<T>(&stage, workers, wakers.clone());
+            let (some, count) = while_a_million_fires::<T>(&stage, wakers.clone());
             fired += count;
-            for (waits, some) in waits.iter_mut().zip(some) {
-                waits.add(some).expect("equal histograms");
-            }
-        }
-        for (slowest, waits) in slowest.iter_mut().zip(&waits) {
-            let seen = [waits.value_at_quantile(0.9999), waits.max()];
-            *slowest = std::array::from_fn(|at| slowest[at].max(seen[at]));
+            longest = std::array::from_fn(|at| longest[at].max(some[at]));
         }
     }
-    let mut values = Vec::new();
-    for (operation, [most, longest]) in OPERATIONS.into_iter().zip(slowest) {
-        values.push(Value::nanos(format!("{operation}, p99.99"), most as f64));
-        values.push(Value::nanos(
-            format!("{operation}, longest"),
-            longest as f64,
-        ));
-    }
+    let nanos = |operation, longest| Value::nanos(format!("{operation}, longest"), longest as f64);
+    let values: [Value; OPERATIONS.len()] =
+        std::array::from_fn(|at| nanos(OPERATIONS[at], longest[at]));
     Measured::fired(values, fired)
 }
 
@@ -87,23 +76,23 @@ fn own(_: &Stage) -> Wakers {
     [(); 2].map(|()| Waker::from(Arc::new(Count::default())))
 }
 
-fn while_a_million_fires<T: Timers>(stage: &Stage, workers: usize, wakers: Wakers) -> (Waits, u64) {
+fn while_a_million_fires<T: Timers>(stage: &Stage, wakers: Wakers) -> (Waits, u64) {
     let (fired, due) = (Arc::new(Count::default()), Instant::now() + LEAD);
-    let count = MILLION / workers;
+    let count = MILLION / WORKERS;
     let waker = Waker::from(Arc::clone(&fired));
     let sleeps = stage.on_each_worker::<T, _>(move |_, _| {
         crowd::<T>(&mut Context::from_waker(&waker), count, due, SPREAD)
     });
     assert!(Instant::now() < due, "arming took too long");
     thread::sleep(due.saturating_duration_since(Instant::now()));
-    let waits = stage.run(operate::<T>(wakers, Arc::clone(&fired), count * workers));
+    let waits = stage.run(operate::<T>(wakers, Arc::clone(&fired), count * WORKERS));
     drop(sleeps);
     (waits, fired.get() as u64)
 }
 
 /// Operates on timers until all others have fired.
 async fn operate<T: Timers>(wakers: Wakers, fired: Arc<Count>, armed: usize) -> Waits {
-    let mut waits = histograms();
+    let mut waits = Waits::default();
     let began = Instant::now();
     while fired.get() < armed {
         assert!(began.elapsed() < LOST, "{}: a timer was lost", T::NAME);
@@ -118,10 +107,6 @@ async fn operate<T: Timers>(wakers: Wakers, fired: Arc<Count>, armed: usize) -> 
     waits
 }
 
-fn histograms() -> Waits {
-    std::array::from_fn(|_| Histogram::new(3).expect("a histogram"))
-}
-
 fn once<T: Timers>(wakers: &Wakers, waits: &mut Waits) {
     let begin = StdInstant::now();
     let [first, second] = wakers;
@@ -129,7 +114,7 @@ fn once<T: Timers>(wakers: &Wakers, waits: &mut Waits) {
     let mut lap = |operation: usize| {
         let now = StdInstant::now();
         let wait = (now - last).as_nanos() as u64;
-        waits[operation].record(wait).expect("a wait");
+        waits[operation] = waits[operation].max(wait);
         last = now;
     };
     {
