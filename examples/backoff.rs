@@ -1,6 +1,6 @@
 //! Time between attempts: a jittered interval, a back-off with full jitter, and a hedged request.
 //!
-//! The crates backon and tower have retries as a library, and run on these timers.
+//! The crates backon and tower have retries as a library, and can run on these timers.
 //!
 //! `cargo run --example backoff`
 
@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use wheel::error::Elapsed;
 use wheel::{Duration, Instant, Interval, interval_at, sleep, timeout, timeout_at};
 
-/// Ticks at a random time within the first period, and once per period after that, so that instances that
-/// start together do not ask a backend together.
+/// Ticks at a random time within the first period, and once per period after that, so that
+/// instances that start together do not ask a backend together.
 fn spread(period: Duration) -> Interval {
     interval_at(Instant::now() + period.mul_f64(rand::random()), period)
 }
 
 /// Calls until there is an answer or the deadline passes. Each attempt has a timeout of its own.
 ///
-/// The longest pause doubles each time and the pause is random below it: *full jitter*, from Amazon's article
-/// "Exponential backoff and jitter".
+/// The longest pause doubles each time and the pause is random below it: *full jitter*, from
+/// Amazon's article "Exponential backoff and jitter".
 async fn retry<T, E>(
     deadline: Instant,
     call: impl AsyncFn() -> Result<T, E>,
@@ -38,8 +38,8 @@ async fn retry<T, E>(
     timeout_at(deadline, attempts).await
 }
 
-/// Calls a second time if the first answer is late, and takes whichever answer comes first (Dean and Barroso,
-/// *The Tail at Scale*). Only for requests that may be executed twice.
+/// Calls a second time if the first answer is late, and takes whichever answer comes first (Dean
+/// and Barroso, *The Tail at Scale*). Only for requests that may be executed twice.
 async fn hedge<T>(after: Duration, call: impl AsyncFn() -> T) -> T {
     let mut first = pin!(call());
     if let Ok(answer) = timeout(after, first.as_mut()).await {

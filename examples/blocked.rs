@@ -1,4 +1,5 @@
-//! What an alert on blocked workers shows, while no timer of the service's own fires. `report` measures with a timer of its own.
+//! What an alert on blocked workers shows. It needs no timer of the service: `report` measures with
+//! a timer of its own.
 //!
 //! `cargo run --example blocked --features metrics`
 
@@ -33,7 +34,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Blocks its worker for 100 ms about once per second. A request does so if it computes, or waits for a file or a lock.
+/// Blocks its worker for 100 ms about once per second. A request does so if it computes, or waits
+/// for a file or a lock.
 async fn block() {
     loop {
         thread::sleep(Duration::from_millis(100));

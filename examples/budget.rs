@@ -1,6 +1,6 @@
-//! A time budget for a request: what is passed down is the deadline rather than a duration, so each call on the
-//! request's behalf has the time that is left. gRPC does the same with its deadlines: a header carries the time that is left
-//! from one service to the next, and a layer reads it.
+//! A time budget for a request: what is passed down is the deadline rather than a duration, so each
+//! call on the request's behalf has the time that is left. gRPC does the same with its deadlines: a
+//! header carries the time that is left from one service to the next, and a layer reads it.
 //!
 //! `cargo run --example budget --features tower`
 
@@ -26,7 +26,7 @@ async fn page(deadline: Instant) -> Result<String, Elapsed> {
 tokio::task_local! {
     /// For clients deep inside, if the functions in between cannot pass an argument on.
     ///
-    /// A spawned task does not inherit it: `tokio::spawn(DEADLINE.scope(deadline, …))`.
+    /// A spawned task lacks it: use `tokio::spawn(DEADLINE.scope(deadline, …))`.
     static DEADLINE: Instant;
 }
 
@@ -46,8 +46,9 @@ async fn price() -> u32 {
     pending().await
 }
 
-/// Returns the time that the caller gives this request: the `grpc-timeout` header in milliseconds, such as `20m`. gRPC has other
-/// units, too. A request without the header has no timeout.
+/// Returns the time that the caller gives this request: the `grpc-timeout` header in milliseconds,
+/// such as `20m`. gRPC has other units, too, which this ignores. A request without the header has
+/// no timeout.
 fn granted(request: &Request<()>) -> Option<Duration> {
     let header = request.headers().get("grpc-timeout")?.to_str().ok()?;
     let millis = header.strip_suffix('m')?.parse().ok()?;

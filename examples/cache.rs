@@ -1,7 +1,8 @@
 //! A cache whose values have a time to live: a map for the values and a `DelayQueue` for their ends.
 //!
-//! A value may be found for a millisecond or two longer than its time to live. If that matters, `get` compares the
-//! entry's deadline with the present time. For a limited size and for statistics, use the crate moka.
+//! A value may be found for a millisecond or two longer than its time to live. If that matters,
+//! store the deadline, too, and let `get` check it. For a limited size and for statistics, use the
+//! crate moka.
 //!
 //! `cargo run --example cache`
 

@@ -1,5 +1,5 @@
-//! Rows that are decoded under a timeout each. Most rows are there already when they are asked for, and a timeout around those
-//! reads no clock and arms no timer.
+//! Rows that are decoded under a timeout each. Most rows are there already when they are asked for.
+//! For those, `timeout_if_pending` reads no clock and arms no timer.
 //!
 //! `cargo run --example decode`
 

@@ -1,6 +1,6 @@
 //! The first program: sleep, timeout, interval, and one timer that is reset to a later deadline.
 //!
-//! New code calls `wheel::sleep`. Code that calls `tokio::time::sleep` today calls `wheel::time::sleep`.
+//! New code calls `wheel::sleep`. Existing code replaces `tokio::time::sleep` by `wheel::time::sleep`.
 //!
 //! `cargo run --example hello`
 
@@ -39,7 +39,8 @@ async fn talk(sender: mpsc::Sender<u32>) {
 
 /// Receives messages until none has arrived for 50 ms.
 async fn listen(mut messages: mpsc::Receiver<u32>) {
-    // One timer serves the whole loop. `Sleep` is `Unpin`, so it needs no `pin!` and a struct may hold it.
+    // One timer serves the whole loop. `Sleep` is `Unpin`, so it needs no `pin!` and a struct may
+    // hold it.
     let mut idle = wheel::sleep(ms(50));
     loop {
         tokio::select! {

@@ -1,5 +1,5 @@
-//! Two idle limits for connections: one for each direction by itself, and one that ends a connection only when
-//! both directions are silent, as a proxy wants it.
+//! Two idle limits for connections: one for each direction by itself, and one that ends a
+//! connection only when both directions are silent, as a proxy wants it.
 //!
 //! `cargo run --example idle_limit`
 
@@ -12,7 +12,8 @@ use wheel::{Builder, Duration, Handle, Instant};
 /// A service would rather use a minute.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// Echoes. The client may be silent for [`IDLE`], and may take that long to accept each part of an answer.
+/// Echoes. The client may be silent for [`IDLE`], and may take that long to accept each part of an
+/// answer.
 async fn echo(stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
     let mut stream = TimeoutStream::new(stream);
     stream.set_read_timeout(Some(IDLE));
@@ -26,8 +27,9 @@ async fn echo(stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
     }
 }
 
-/// Passes on what either side sends, until both have been silent for [`IDLE`], or one side takes longer than that to
-/// accept what the other has sent. (`silence` is not polled during a write, so the writes need a timeout of their own.)
+/// Passes on what either side sends, until one side has ended, both have been silent for [`IDLE`],
+/// or one takes longer than that to accept what the other has sent. (`silence` is not polled during
+/// a write, so the writes need a timeout of their own.)
 async fn relay<S>(mut client: S, mut backend: S, wheel: &Handle) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,

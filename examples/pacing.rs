@@ -1,8 +1,8 @@
-//! High resolution: 4,000 ticks per second with `tokio::time::interval`, with this crate's interval, and with this crate's
-//! interval on a driver that has high resolution. Linux only.
+//! High resolution: 4,000 ticks per second with `tokio::time::interval`, with this crate's
+//! interval, and with this crate's interval on a driver that has high resolution. Linux only.
 //!
-//! Jitter is by how much the time between two ticks differs from the period. tokio's clock has milliseconds, so its
-//! interval ticks four times in a row once per millisecond.
+//! Jitter is the difference between the time from tick to tick and the period. tokio's timers have
+//! milliseconds, so its interval ticks four times in a row once per millisecond.
 //!
 //! `cargo run --release --example pacing --features high-resolution`
 
@@ -16,7 +16,8 @@ const PERIOD: Duration = Duration::from_micros(250);
 
 #[tokio::main]
 async fn main() -> Result<(), BuildError> {
-    // A second driver, for the timers that must be precise. `install` makes it the runtime's default driver.
+    // A second driver, for timers that must be precise. `install`, not `build`, would make it the
+    // default.
     let precise = Builder::new().high_resolution(true).build()?;
 
     let mut ticks = tokio::time::interval(PERIOD);

@@ -94,8 +94,8 @@ impl Display for Conditions {
     }
 }
 
-/// Returns the seconds that other processes used: the time of all processors except idle and waiting, less the time of this
-/// process and of the processes that it has waited for.
+/// Returns the seconds that other processes, interrupts and the host's other guests used: the time of all processors
+/// except idle and waiting, less the time of this process and of the processes that it has waited for.
 fn others() -> Option<f64> {
     let statistics = fs::read_to_string("/proc/stat").ok()?;
     let fields: Vec<_> = statistics.lines().next()?.split_whitespace().collect();

@@ -30,7 +30,7 @@ pub fn print_line(line: Arguments<'_>) {
     }
 }
 
-/// Returns the rounds and, in each, all implementations: by number, and in alternating order, so that disturbances affect all.
+/// Returns pairs of a round and an implementation. Every second round is reversed, so that disturbances affect all.
 pub fn alternate(rounds: usize, implementations: usize) -> impl Iterator<Item = (usize, usize)> {
     let last = implementations - 1;
     let index = move |round, at| if round % 2 == 0 { at } else { last - at };

@@ -34,7 +34,7 @@ pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     Some(value.trim())
 }
 
-/// Finds the threads of this name, of which the kernel keeps 15 bytes, or all threads of this process.
+/// Finds all threads of this process, or those of this name, of at most 15 bytes (the kernel keeps no more).
 fn threads(name: Option<&str>) -> Vec<PathBuf> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
     let paths = threads.filter_map(|thread| Some(thread.ok()?.path()));

@@ -1,4 +1,5 @@
-//! Draws the chart as SVG, for light and for dark pages. Each of its four panels has a bar or a curve per implementation.
+//! Draws the chart as SVG, for light and for dark pages. Each of its panels has bars or a curve per implementation;
+//! *Memory* needs Linux.
 
 use std::time::Duration;
 
@@ -135,7 +136,7 @@ impl Svg {
         self.text("pale end", (x - 8.0, y + 4.0), label);
     }
 
-    /// Draws groups of bars, with their heights as `text` above them.
+    /// Draws groups of bars. `text` formats a height.
     fn bars(&mut self, panel: &Panel, groups: &[Vec<f64>], text: impl Fn(f64) -> String) {
         let values = groups.iter().flatten().copied();
         let highest = 1.1 * values.fold(f64::MIN_POSITIVE, f64::max);

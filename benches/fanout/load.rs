@@ -19,7 +19,8 @@ const LONG: Duration = Duration::from_secs(60);
 /// The shortest timeout of a call that is never answered. These timeouts differ by steps that are no whole milliseconds.
 const SHORT: Duration = Duration::from_millis(50);
 const STEP: Duration = Duration::from_micros(10_007);
-/// Maximum number of tasks that a spawner has in progress, as in a service that is loaded rather than flooded.
+/// Maximum number of tasks with answered calls that a spawner has in progress, as in a service that is loaded rather
+/// than flooded.
 const UNDER_WAY: usize = 64;
 
 /// The result of one run.

@@ -1,31 +1,33 @@
 //! Counts what an operation of a timer touches: instructions, cache lines of code, and cache lines of data.
 //!
 //! ```text
-//! cargo bench -p footprint                       # counts everything and prints a table
-//! cargo bench -p footprint -- same crowd         # some shapes
-//! cargo bench -p footprint -- --check            # compares with table.md, and fails if a count has risen by more than 3 %
-//! cargo bench -p footprint -- --accept           # writes table.md
+//! cargo bench -p footprint                       # counts everything and prints a table cargo bench -p footprint --
+//! same crowd         # some shapes cargo bench -p footprint -- --check            # compares with table.md, and fails
+//! if a count of tokio-wheel's has risen by more than 3 % cargo bench -p footprint -- --accept           # writes
+//! table.md
 //! ```
 //!
-//! Between two timers of a service, other work fills the caches. A timer then costs what it touches, and counts of that are exact
-//! even on a busy machine.
+//! Between two timers of a service, other work fills the caches. A timer then costs what it touches, and counts of that
+//! are exact even on a busy machine.
 //!
-//! A program of its own (`played/`) runs a shape under valgrind's `lackey`, which prints every instruction and every memory
-//! access. Each operation of the shape is enclosed by two marks, and no other thread runs between them. The benchmark counts
-//! the instructions between the marks, the *different* lines of 64 bytes that are executed, and the different lines that are
-//! read or written. The counts of `bare`, the same program without a timer, are subtracted.
+//! A program of its own (`played/`) runs a shape under valgrind's `lackey`, which prints every instruction and every
+//! memory access. Each operation of the shape, or each of its parts, is enclosed by two marks, and no other thread runs
+//! between them. The benchmark counts the instructions between the marks, the *different* lines of 64 bytes that are
+//! executed, and the different lines that are read or written. The counts of `bare`, the same program without a timer,
+//! are subtracted.
 //!
-//! The program is built twice: like `cargo build --release`, as most services are, and with link-time optimisation in one
-//! piece. What helps in one build may harm in the other: small functions that are not marked to be inlined cost nothing with
-//! link-time optimisation, and a tenth without.
+//! The program is built twice: like `cargo build --release`, as most services are, and with link-time optimisation in
+//! one piece. What helps in one build may harm in the other: small functions that are not marked to be inlined cost
+//! nothing with link-time optimisation, and a tenth more without.
 //!
-//! Two runs count the same, because the program has a clock that advances by ten microseconds per reading (`clock.c`) and an
-//! empty environment. Cache lines of code are averaged over the places where the linker may put a function. A change that moves
-//! memory by some bytes may still add or remove a data line, so the comparison allows one more. Counts depend on the compiler
-//! and on Tokio, so nothing is compared unless both have the versions that the table names. `.ci/run footprint` uses that
-//! compiler. Counts also depend on libc, whose version is not checked.
+//! Two runs count the same, because the program has a clock that advances by ten microseconds per reading (`clock.c`)
+//! and always the same environment. Cache lines of code are averaged over the places where the linker may put a
+//! function. A change that moves memory by some bytes may still add or remove a data line, so the comparison allows 2.5
+//! more of anything. Counts depend on the compiler and on Tokio, so nothing is compared unless both have the versions
+//! that the table names. `.ci/run footprint` uses that compiler if rustup has it. Counts also depend on libc, whose
+//! version is not checked.
 //!
-//! (Flushing a simulated cache between operations counts too little, because a flush leaves lines of code in the first level.)
+//! (Misses of a simulated cache would be too few, because its flush leaves lines of code in the first level.)
 //!
 //! The shape `fire` is a batch. Its cache lines are those of the whole batch, divided by the number of timers.
 

@@ -52,7 +52,7 @@ pub(crate) type Row = [f64; 6];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;
 
-/// Returns the operations of these shapes, or of all shapes if there are none. A current-thread runtime has no other worker.
+/// Returns the operations of these shapes, or of all if the list is empty. A current-thread runtime has no other worker.
 fn operations(shapes: &[Shape]) -> Vec<Operation> {
     let mut all = Vec::new();
     for &build in Build::value_variants() {
@@ -68,7 +68,7 @@ fn operations(shapes: &[Shape]) -> Vec<Operation> {
     all
 }
 
-/// Counts all of them, as many at a time as there are processors, because a busy machine does not change a simulation.
+/// Counts these shapes, one operation per processor at a time, because a busy machine does not change a simulation.
 pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
     let operations = operations(shapes).into_par_iter();
     let count = |operation| Ok((operation, row(simulator, operation)?));

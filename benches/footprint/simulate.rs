@@ -19,7 +19,7 @@ pub(crate) enum Build {
     Lto,
 }
 
-/// The counted program, built, and its clock.
+/// The built program and its clock.
 pub(crate) struct Simulator {
     /// The target directory.
     target: PathBuf,
@@ -49,8 +49,8 @@ impl Simulator {
         Ok(Some(Self { target }))
     }
 
-    /// Counts one run, per operation. The environment is always the same, because its contents move memory. It also tells libc
-    /// which code copies memory, because that code otherwise depends on the processor.
+    /// Counts one run, per operation. The environment has always the same variables, because its contents move memory.
+    /// It also tells libc which code copies memory, because that code otherwise depends on the processor.
     pub(crate) fn count(
         &self,
         how: Build,

@@ -71,7 +71,8 @@ impl Table {
         table.to_string()
     }
 
-    /// Prints which operations of both tables differ by more than they may. Returns whether a count has risen.
+    /// Prints which operations of both tables differ by more than they may, in tokio-wheel's counts. Returns whether
+    /// one has risen.
     pub(crate) fn is_more_than(&self, before: &Table) -> bool {
         let mut is_more = false;
         for (operation, now) in &self.rows {

@@ -15,8 +15,8 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// What operations cost: instructions; different lines that are executed, wherever the linker puts functions (see
-/// [`Window::code_lines`]); different lines that are read or written.
+/// What operations cost: instructions; different lines that are executed (an average, see [`Window::code_lines`]);
+/// different lines that are read or written.
 pub(crate) type Counts = [f64; 3];
 
 /// Reads a trace to its end. The counts are per operation.
@@ -39,7 +39,7 @@ struct Reader {
     open: Option<Window>,
     sum: Counts,
     operations: f64,
-    /// What the program printed instead of a number of operations.
+    /// What was printed besides the number of operations.
     other: String,
 }
 

@@ -38,7 +38,7 @@ pub(crate) async fn run_all(
     }
     let mut clients = JoinSet::new();
     for _ in 0..CLIENTS {
-        // One after the other, because a listener's queue has room for 128.
+        // One after the other, so that none waits in the listener's queue.
         let client = connect(gateway).await?;
         clients.spawn(run(client, gateway, Arc::clone(tally)));
     }

@@ -1,5 +1,5 @@
-//! The gateway asks all backends for every request, over pooled connections and each under a timeout, and answers with what
-//! arrived in time. The backends answer a call immediately, after a while or never, as its number demands.
+//! For every request, the gateway calls all backends, over pooled connections and each under a timeout, and answers how
+//! many were in time. The backends answer a call immediately, after a while or never, as its number demands.
 
 use std::future::pending;
 use std::net::SocketAddr;

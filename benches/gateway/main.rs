@@ -48,7 +48,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 /// One call in this many is answered late, but in time.
 const CALLS_PER_SLOW: u64 = 10;
 const SLOW: Duration = Duration::from_millis(20);
-/// One call in this many is never answered; as many requests have such a call.
+/// One call in this many is never answered; no two of them in one request.
 const CALLS_PER_NEVER: u64 = 1_000;
 
 /// Much longer than a run takes.
@@ -183,9 +183,9 @@ fn check(run: &Run) -> Result<()> {
 
 /// Returns the name of each count, what it must be, and what it is.
 ///
-/// Under load an answer may be late although the plan has it in time, so a timer may fire more often than planned. If the
-/// whole machine stops for longer than the timeouts differ, both have passed when it continues, and a few requests end with
-/// the wrong one.
+/// Under load an answer may be late although the plan has it in time, so a timer may fire more often than planned. If
+/// the machine stops for longer than the two timeouts differ, both are due when it continues, and the request's may
+/// win.
 fn counts(run: &Run) -> [(&'static str, RangeInclusive<u64>, u64); 9] {
     let tally = &run.tally;
     let (exactly, at_least) = (|count| count..=count, |count| count..=u64::MAX);

@@ -5,14 +5,14 @@
 //! cargo bench -p precise -- --rounds 1 --seconds 0.5     # half a minute
 //! ```
 //!
-//! On two workers, 1, 100 and 2,000 tasks sleep again and again for a random 1 to 5 ms, which are the same for all
-//! implementations. *Late* is the time from the deadline to the line after `await`. *CPU* is the time of the whole process. With
-//! tokio-timerfd and tokio-timerd, a sleeper resets one `Delay`, because that takes fewer system calls than a new one for
-//! each sleep. The second table has timeouts of one second around work that is ready.
+//! On two workers, 1, 100 and 2,000 tasks sleep again and again for random 1 to 5 ms, the same for every
+//! implementation. *Late* is the time from the deadline to the line after `await`. *CPU* is the time of the whole
+//! process. With tokio-timerfd and tokio-timerd, a sleeper resets one `Delay`, because that takes fewer system calls
+//! than a new one for each sleep. The second table has timeouts of one second around work that is ready.
 //!
-//! Each run is in a process of its own. System calls are counted by strace in a further, shorter run, because they take longer
-//! under strace: the number for the whole process, divided by all its sleeps. They are not counted if strace is not
-//! installed or may not trace.
+//! Each run is in a process of its own. strace, which slows system calls down, counts those of the whole process in a
+//! further, shorter run; they are divided by all its sleeps. They are not counted if strace is not installed or may not
+//! trace.
 
 use std::env;
 use std::fs;
@@ -44,7 +44,7 @@ struct Arguments {
     /// Seconds measured per run, after half a second of warm-up
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// Be the measured program, with this implementation and as many sleepers
+    /// Be the measured program, with this implementation and this many sleepers
     #[arg(long, hide = true, num_args = 2)]
     play: Vec<String>,
     /// Passed by `cargo bench`. Without it, as under `cargo test`, nothing is measured
@@ -56,7 +56,7 @@ struct Arguments {
 const SLEEPERS: [u64; 4] = [1, 100, 2_000, 0];
 const TIMEOUTS: u64 = 100_000;
 
-/// An implementation, and its run with as many sleepers.
+/// An implementation, and the function that runs it.
 type Implementation = (&'static str, fn(u64, Duration) -> Result<()>);
 
 fn play<T: Timers, const RESETS: bool>(sleepers: u64, time: Duration) -> Result<()> {

@@ -33,9 +33,9 @@ pub(crate) fn functions(
     Ok(code.into_iter().zip(blocks).collect())
 }
 
-/// Returns `true` if this code belongs to Tokio's two operations that take the lock of its timers, arming and cancelling: the
-/// code that takes the lock, and the code that runs while it is held. The standard library's code that waits for the lock does
-/// not belong to them.
+/// Returns `true` if this code belongs to Tokio's operations that take the lock of its timers: the code that takes the
+/// lock, and the code that runs while it is held. The standard library's code that waits for the lock does not belong
+/// to them.
 pub(crate) fn holds_tokios_lock(functions: &str) -> bool {
     let is_wheels = functions.contains("/runtime/time/wheel/");
     is_wheels || functions.contains("time::handle::Handle>::")

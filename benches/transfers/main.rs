@@ -5,12 +5,12 @@
 //! … -- --count --workers 8,16 calls                                      # a part of it
 //! ```
 //!
-//! Nothing is timed: QEMU simulates the processors and a plugin their caches (`plugin.c` explains how), so that a machine with
-//! two cores, busy or not, shows what happens on 64. The results are medians of five runs. Runs differ because threads meet
-//! in another order each time: by tenths for `conns` and `calls`, by one or two for `units`. *Own* is the count less that of `bare`,
-//! the same work without a timer. *In lock* counts those of Tokio's own transfers that happen while the lock of its timers
-//! is taken or held. They happen one after the other, whatever the number of workers. Tokio's alternative timer needs
-//! `tokio_unstable`.
+//! Nothing is timed: QEMU simulates the processors and a plugin their caches (`plugin.c` explains how), so that a
+//! machine with two cores, busy or not, shows what happens on 64. The results are medians of five runs. Runs differ
+//! because threads meet in another order each time: by tenths for `conns` and `calls`, by one or two for `units`. *Own*
+//! is the count less that of `bare`, the same work without a timer. *In lock* counts the transfers of Tokio's code that
+//! takes or holds the lock of its timers. They happen one after the other, whatever the number of workers. Tokio's
+//! alternative timer needs `tokio_unstable`.
 //!
 //! The benchmark needs cc and binutils, and Debian's apt and dpkg, with which it gets QEMU without installing it.
 

@@ -31,7 +31,7 @@ fn run<T: Timers>() -> Implementation {
     (T::NAME, Case::run::<T>)
 }
 
-/// A service on as many workers.
+/// A service and its workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Case {
     pub(crate) service: Service,
@@ -39,7 +39,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Runs the service once. Tells the plugin when to count, and prints the number of operations and where the program was loaded.
+    /// Runs the service once. Tells the plugin when to count, and prints the number of operations and where the program
+    /// was loaded.
     pub(crate) fn play(self, implementation: &str) -> Result<()> {
         let (_, run) = implementations()
             .find(|(name, _)| *name == implementation)
@@ -59,7 +60,7 @@ impl Case {
             Service::Calls => Shape::Calls(2 * workers),
             Service::Units => Shape::Units(4 * workers),
         };
-        // These are so many that the cost of the first operations does not matter.
+        // So many that the cost of the first ones does not matter.
         let count = (1000 * workers).max(25_000);
         let runtime = service::<T>(workers);
         let play = |count| {

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* What is used of version 1 of the interface: Debian's QEMU comes without its header. */
+/* The part of version 1 of the interface that is used: Debian's QEMU lacks its header. */
 #define EXPORT __attribute__((visibility("default")))
 typedef uint64_t plugin_id;
 typedef uint32_t mem_info;

@@ -16,10 +16,10 @@ pub(crate) struct Emulator {
 }
 
 impl Emulator {
-    /// Downloads and compiles what is missing.
+    /// Downloads what is missing, and compiles the plugin.
     pub(crate) fn new() -> Result<Self> {
         let executable = env::current_exe()?;
-        // Cargo puts this program into TARGET/PROFILE.
+        // Cargo puts this program into TARGET/PROFILE/deps.
         let target = executable.ancestors().nth(2);
         let directory = target.context("a target directory")?.join("transfers");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("emulator");
@@ -34,7 +34,7 @@ impl Emulator {
         eprintln!("{service} {implementation} {workers} …");
         let libraries = format!("usr/lib/{}-linux-gnu", env::consts::ARCH);
         let qemu = format!("usr/bin/qemu-{}", env::consts::ARCH);
-        // A run takes seconds, but the emulator of 64 processors on two sometimes hangs.
+        // A run takes seconds, but emulating 64 processors on two sometimes hangs.
         let output = Command::new("timeout")
             .arg("600")
             .arg(self.directory.join(qemu))
@@ -88,7 +88,7 @@ impl Counted {
         self.per_operation(self.transfers)
     }
 
-    /// Returns the transfers per operation caused by code that holds the lock of Tokio's timers.
+    /// Returns the transfers per operation caused by code that takes or holds the lock of Tokio's timers.
     pub(crate) fn in_tokios_lock(&self) -> Result<f64> {
         let functions = functions(self.start, self.code.iter().map(|code| code.0))?;
         let of_holders = |code: &&(u64, u64)| holds_tokios_lock(&functions[&code.0]);

@@ -12,7 +12,7 @@ use crate::process::Saved;
 use crate::service::{Service, shown, sources, timer_users};
 use crate::tree::TOKIO;
 
-/// Packages with timers of their own, which neither way moves.
+/// Packages with timers of their own, which nothing here moves.
 const OWN_TIMERS: [(&str, &str); 11] = [
     ("async-io", "a heap, in the thread of its reactor"),
     ("async-timer", "a timer of the system for each"),
@@ -119,7 +119,7 @@ fn alternative_timers(metadata: &Metadata) -> Vec<String> {
     told
 }
 
-/// What depends on this crate itself, beside the tree.
+/// What depends on a tokio-wheel beside the tree's.
 pub(crate) fn second_copies(metadata: &Metadata) -> Vec<String> {
     let told = dependents(metadata, "tokio-wheel").map(|(package, on)| {
         format!("{} depends on tokio-wheel. On the tree that is a second copy, with a driver, metrics and an Elapsed of its own: use tokio::wheel there, or depend on tokio-wheel-whole-tree", place_of(package, on))

@@ -19,7 +19,7 @@ use crate::service::{MARK, Service, without_the_tree};
 use crate::tree::{Counting, TOKIO};
 use crate::verdict::{Measure, Spread, TINY, verdict};
 
-/// How long a server starts before the load does.
+/// A server's time to start before the load.
 const START: Duration = Duration::from_secs(1);
 
 #[derive(clap::Args)]
@@ -27,8 +27,8 @@ pub(crate) struct Options {
     /// How often to run each side
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
-    /// A number that the service or the load prints, and of which more is better. A program that runs
-    /// for a fixed time does more in it, but takes no less
+    /// A number that the service or the load prints, and of which more is better: the first group
+    /// of the last match. Needed if the program runs for a fixed time
     #[arg(long, value_name = "REGEX")]
     metric: Vec<Regex>,
     /// A number of which less is better
@@ -78,7 +78,7 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     Ok(u8::from(is_slower))
 }
 
-/// A number of a round: what it is, whether more is better if the verdict depends on it, the least
+/// A number of a round: what it is, whether more is better (`None`: not judged), the least
 /// difference that counts, and its value.
 type Number = (String, Option<bool>, f64, f64);
 
@@ -113,7 +113,7 @@ struct Side {
 }
 
 impl Side {
-    /// Cargo runs the program by this command, as the `runner` of the platform.
+    /// Cargo runs the program through `measure`, the platform's `runner`.
     fn new(service: &Service, name: &str) -> Result<Self> {
         let lock = fs::read_to_string(service.lock())?;
         let mut service = service.clone();
@@ -124,7 +124,7 @@ impl Side {
         Ok(Side { lock, target: service.target.join(name), service })
     }
 
-    /// Returns the command that builds this side, and runs it if there is a folder for what it takes.
+    /// Returns the command that builds this side, and with `VARIABLE` set also runs and measures it.
     fn cargo(&self, options: &Options) -> Result<Command> {
         process::go_on()?;
         put(&self.service.lock(), &self.lock)?;
@@ -210,7 +210,7 @@ fn drive(folder: &Path, program: &mut Running, options: &Options) -> Result<Opti
 /// Wall time, user CPU and system CPU in seconds, context switches, and peak memory in megabytes.
 type Taken = [f64; 5];
 
-/// Runs a program in cargo's stead, if there is a folder where to write down what it takes.
+/// Runs a program for cargo, and writes down what it takes if `VARIABLE` names a folder.
 pub(crate) fn measure(program: &[OsString]) -> Result<u8> {
     let Some(folder) = env::var_os(VARIABLE).map(PathBuf::from) else {
         return Ok(0);
@@ -222,14 +222,14 @@ pub(crate) fn measure(program: &[OsString]) -> Result<u8> {
     let status = child.wait()?;
     let wall = start.elapsed().as_secs_f64();
     let [_, user, system, switches, peak] = usage()?;
-    // The peak is no sum.
+    // A peak adds nothing up.
     let taken = [wall, user - before[1], system - before[2], switches - before[3], peak];
     let mut file = File::options().create(true).append(true).open(folder.join("taken"))?;
     writeln!(file, "{}", taken.map(|number| number.to_string()).join(" "))?;
     Ok(process::code(status))
 }
 
-/// What the children of this process have taken that it has waited for.
+/// What the children that this process has waited for have taken.
 #[cfg(unix)]
 fn usage() -> Result<Taken> {
     use nix::sys::resource::{UsageWho, getrusage};

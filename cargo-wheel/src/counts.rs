@@ -68,13 +68,13 @@ impl Report {
     fn print(&self) {
         let mut lines: Vec<_> = self.lines.iter().filter(|(_, counts)| counts[0] > 0).collect();
         lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts[0]));
-        let mut table = table(["line", "armed/s", "cancelled", "fired", "usual duration"]);
+        let mut table = table(["line", "armed/s", "cancelled", "fired", "mean duration"]);
         for (place, counts) in lines.iter().take(MOST) {
             let [armed, cancelled, fired, micros] = **counts;
             let rate = short(armed as f64 / self.seconds);
             let share = |part: u64| format!("{} %", (100 * part + armed / 2) / armed);
-            let usual = format!("{:?}", Duration::from_millis((micros / armed + 500) / 1000));
-            table.add_row([place, &rate, &share(cancelled), &share(fired), &usual]);
+            let mean = format!("{:?}", Duration::from_millis((micros / armed + 500) / 1000));
+            table.add_row([place, &rate, &share(cancelled), &share(fired), &mean]);
         }
         let (seconds, count) = (self.seconds, lines.len());
         println!("In {seconds:.1} seconds, {count} lines of code have armed timers:\n{table}");
@@ -97,7 +97,7 @@ pub(crate) fn table<const N: usize>(titles: [&str; N]) -> Table {
     table
 }
 
-/// Runs a program on a tree that counts, and prints the table as long as it runs and at its end.
+/// Runs a program on a tree that counts, and prints the table every few seconds and at its end.
 pub(crate) fn timers(mut service: Service, arguments: &[OsString]) -> Result<u8> {
     let _saved = service.go_on_tree(Counting::Lines)?;
     let folder = fresh(&service)?;

@@ -2,7 +2,7 @@
 //!
 //! | file | subject |
 //! | --- | --- |
-//! | `tree.rs` | the packages that take tokio's place, written from the sources of this crate and of tokio |
+//! | `tree.rs` | the packages that take tokio's place, written from the sources of tokio-wheel and of tokio |
 //! | `service.rs` | the workspace of a service, and how its lock file takes the tree's tokio |
 //! | `process.rs` | running programs; interruption; files that are restored |
 //! | `check.rs`, `patch.rs` | the commands of these names |
@@ -33,8 +33,8 @@ use self::tree::Counting;
 
 /// Tells whether a Tokio service gains from tokio-wheel's timers, and switches it.
 ///
-/// The exit status is 0; 1 if there is something to change, or if the service is slower; and 2 on
-/// errors. `try`, `timers` and `audit` exit as the program does that they run.
+/// Exits with 0; with 1 if `check` or `migrate --check` finds something, or if the service is
+/// slower; and with 2 on errors. `try`, `timers` and `audit` exit as the program that they run.
 #[derive(Parser)]
 #[command(bin_name = "cargo wheel", version)]
 struct Options {
@@ -57,22 +57,22 @@ enum Command {
     },
     /// Run a program in turns on tokio's timers and on tokio-wheel's, and compare
     ///
-    /// Examples:{n}  cargo wheel compare -- bench --bench calls{n}  cargo wheel compare --load 'oha -n 50000
-    /// http://localhost:3000' --metric 'Requests/sec:\s*([0-9.]+)' -- run --release
+    /// Examples:{n}  cargo wheel compare -- bench --bench calls{n}  cargo wheel compare --load 'oha
+    /// -n 50000 http://localhost:3000' --metric 'Requests/sec:\s*([0-9.]+)' -- run --release
     Compare(compare::Options),
-    /// Run a program on the tree, and print which lines of code arm timers
+    /// Run a program on tokio-wheel, and print which lines of code arm its timers
     ///
     /// Example: cargo wheel timers -- run --release
     Timers(Cargo),
-    /// Run cargo with every timer of the dependency tree on tokio-wheel, and leave nothing behind
+    /// Run cargo with all of tokio::time on tokio-wheel, then restore Cargo.lock
     ///
     /// Example: cargo wheel try -- test --workspace
     Try(Cargo),
-    /// Write the tree into the workspace, and a [patch] section into its manifest
+    /// Write tokio's replacement into the workspace, and a [patch] section into its manifest
     ///
     /// Examples:{n}  cargo wheel patch{n}  cargo wheel patch --undo
     Patch(patch::Options),
-    /// Audit the lock file as it would be without the tree (needs cargo-audit)
+    /// Audit the lock file as it is without the patch (needs cargo-audit)
     ///
     /// Example: cargo wheel audit -- --deny warnings
     Audit {

@@ -17,10 +17,10 @@ const END: &str = "# cargo wheel patch: end\n";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Remove the section and the tree
+    /// Take back an earlier patch
     #[arg(long, conflicts_with = "git")]
     undo: bool,
-    /// Take the tree from tokio-wheel's repository, instead of writing it into the workspace
+    /// Patch from tokio-wheel's repository, instead of writing sources into the workspace
     #[arg(long, value_name = "URL")]
     git: Option<String>,
     /// The release of tokio-wheel to take from there

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 
 static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Makes an interruption stop the programs that run, after which the command restores its files.
+/// Notes an interruption. Programs that run apart are then stopped, and the command restores its files.
 pub(crate) fn listen() -> Result<()> {
     ctrlc::set_handler(|| IS_STOPPED.store(true, Relaxed)).context("cannot handle interruptions")
 }
@@ -23,7 +23,7 @@ pub(crate) fn go_on() -> Result<()> {
     Ok(())
 }
 
-/// Signals to a process, or to the group of a negative number.
+/// Signals a process, or the group `-id` if `id` is negative.
 #[cfg(unix)]
 pub(crate) fn signal(id: i32, name: &str) -> Result<()> {
     use nix::{sys::signal, unistd::Pid};
@@ -46,7 +46,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a program. A terminal interrupts it itself, unless it runs apart.
+    /// Starts a program. A terminal's Ctrl-C reaches it, unless it runs apart.
     pub(crate) fn start(mut command: Command, is_apart: bool) -> Result<Self> {
         go_on()?;
         #[cfg(unix)]
@@ -57,7 +57,8 @@ impl Running {
         Ok(Running { child, is_apart, is_interrupted: false })
     }
 
-    /// Returns the status if the program has ended. It is interrupted if this command is.
+    /// Returns the status if the program has ended. If it runs apart, it is interrupted if this
+    /// command is.
     pub(crate) fn poll(&mut self) -> Result<Option<ExitStatus>> {
         thread::sleep(Duration::from_millis(10));
         if !self.is_interrupted && go_on().is_err() {
@@ -105,7 +106,7 @@ pub(crate) fn log_to(command: &mut Command, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The status with which to exit as a program did. 130 stands for a signal.
+/// The exit status that repeats a program's. 130 stands for a signal.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(130)
 }
@@ -114,7 +115,7 @@ pub(crate) fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Writes a file if it has another text, so that Cargo builds only what changes.
+/// Writes a file unless it has that text, so that Cargo builds only what changes.
 pub(crate) fn put(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     if fs::read(file).is_ok_and(|old| old == text.as_ref()) {
         return Ok(());
@@ -123,7 +124,7 @@ pub(crate) fn put(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     made.and_then(|()| fs::write(file, text)).with_context(|| file.display().to_string())
 }
 
-/// A file that is restored as it was when this is dropped.
+/// A file's text, which is restored on drop.
 pub(crate) struct Saved {
     file: PathBuf,
     text: Option<Vec<u8>>,

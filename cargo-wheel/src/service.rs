@@ -135,7 +135,7 @@ impl Service {
         const OLD: &str = "registry+https://github.com/rust-lang/crates.io-index#tokio@1";
         let tree = format!("{TOKIO}{MARK}");
         let mut failed = String::new();
-        // This may fail, too.
+        // This may fail, too, which the loop notices.
         let _ = self.relock(&["update", "--recursive", OLD]);
         // The error names either an older package that the lock file holds, or a requirement.
         let held = Regex::new(r"previously selected package `(\S+) v([^\s`]+)")?;
@@ -158,7 +158,7 @@ impl Service {
         bail!("cargo does not take tokio {tree}: {failed}")
     }
 
-    /// Says whose timers are on the tree, and whether there is another copy of this crate.
+    /// Says whose timers are on the tree, and whether tokio-wheel is there twice.
     pub(crate) fn tell_what_moved(&self) -> Result<()> {
         let metadata = self.metadata(&[])?;
         let moved: Vec<_> = timer_users(&metadata).iter().map(|user| user.name.as_str()).collect();
@@ -178,8 +178,8 @@ fn is_on_tree(lock: &Lockfile) -> bool {
         && !lock.patch.unused.iter().any(|patch| is_facade(&patch.name, &patch.version))
 }
 
-/// Returns the same lock file with the real tokio as the registry's, without the package in its place
-/// and without this crate. Cargo removes what only this crate depends on when it uses the file.
+/// Returns the same lock file with the real tokio as the registry's, without the package in its
+/// place and tokio-wheel. When cargo uses the file, it removes what only tokio-wheel needs.
 pub(crate) fn without_the_tree(mut lock: Lockfile) -> String {
     let facade =
         lock.packages.iter().position(|package| is_facade(&package.name, &package.version));

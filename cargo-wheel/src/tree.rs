@@ -1,4 +1,4 @@
-//! The packages that take tokio's place in a dependency tree. `examples/whole-tree` has them with the
+//! The tree: packages that take tokio's place in a service. `examples/whole-tree` has them with the
 //! real tokio from git; a tree that is written for a service needs nothing but the registry.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::service::{MARK, Service};
 /// The version of tokio that the tree follows. `.ci/whole-tree follow` changes it.
 pub(crate) const TOKIO: &str = "1.54.1";
 
-/// The features of tokio that this crate has, too.
+/// The features of tokio that the tree's copy of tokio-wheel has, too.
 const SHARED: [&str; 2] = ["test-util", "tracing"];
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ pub(crate) fn write(folder: &Path, service: &Service, counting: Counting) -> Res
     files.iter().try_for_each(|(name, text)| put(&folder.join(name), text))
 }
 
-/// Puts a module that counts around the module of the drivers' spans.
+/// Wraps the module of the drivers' spans in one that counts.
 fn count(files: &mut Files, counts: &[u8]) {
     let sources = Path::new("wheel/src");
     let mut add = |name: &str, text: &[u8]| files.insert(sources.join(name), text.into());
@@ -64,7 +64,7 @@ fn count(files: &mut Files, counts: &[u8]) {
     add("spans/counts.rs", counts);
 }
 
-/// Reads the files below a folder, which get another name.
+/// Reads a folder's files, by paths below another name.
 fn read(from: &Path, name: &str) -> Result<Files> {
     let mut files = Files::new();
     for entry in WalkDir::new(from) {
@@ -89,8 +89,8 @@ fn folder_of(package: &Package) -> PathBuf {
     package.manifest_path.with_file_name("").into()
 }
 
-/// Makes cargo download a published package, by a scratch package that depends on it. The settings
-/// that count are those of the service.
+/// Makes cargo download a published package, by a scratch package that depends on it. Cargo's
+/// settings are the service's.
 fn fetch(service: &Service, name: &str, version: &str) -> Result<Package> {
     let scratch = service.target.join("fetch").join(name);
     let manifest = format!(
@@ -115,7 +115,7 @@ fn facade(tokio: &Package) -> Result<String> {
     Ok(manifest.to_string())
 }
 
-/// Hands a feature of tokio's on to the real tokio, and to this crate if it has one of that name.
+/// Hands a feature of tokio's on to the real tokio, and to tokio-wheel if it is in `SHARED`.
 fn mirrored(name: &str, enables: &[String]) -> Array {
     let own = (name == "time").then(|| "dep:wheel".to_owned());
     let ours = SHARED.contains(&name).then(|| format!("wheel?/{name}"));

@@ -6,11 +6,11 @@ pub(crate) struct Measure {
     pub(crate) rounds: Vec<[f64; 2]>,
     /// Whether more is better, if the verdict depends on this measure.
     pub(crate) more_is_better: Option<bool>,
-    /// A smaller difference than this is none.
+    /// Smaller differences do not count.
     pub(crate) least: f64,
 }
 
-/// A smaller difference may come from the layout of the binaries alone: a share, and in seconds.
+/// Less may come from the layout of the binaries alone. `SMALL` is a share, `TINY` in seconds.
 const SMALL: f64 = 0.03;
 pub(crate) const TINY: f64 = 0.02;
 
@@ -43,7 +43,7 @@ impl Measure {
         Spread::of(self.rounds.iter().map(ratio))
     }
 
-    /// Returns whether the tree is better, if no round of one side is as good as one of the other.
+    /// Returns whether the tree is better, if the sides' rounds do not overlap and differ by enough.
     fn is_better(&self) -> Option<bool> {
         let [tokio, tree] = [0, 1].map(|side| self.side(side));
         let is_apart = tokio.most < tree.least || tree.most < tokio.least;

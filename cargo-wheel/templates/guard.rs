@@ -1,6 +1,6 @@
 //! Fails to compile if `tokio` is not the whole tree's, and says what to do then.
 //!
-//! A dependency tree has a single tokio 1. So if this crate depends on the whole tree's, all crates do.
+//! A dependency tree has a single tokio 1: if this crate gets the patched one, all crates do.
 
 /// The whole tree's tokio has a module of this name, which takes precedence over this one: inside a
 /// block, a name that a glob imports there shadows a name from outside of the block.

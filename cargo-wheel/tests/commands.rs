@@ -59,7 +59,7 @@ fn patch_and_undo() {
     assert!(!service.read("Cargo.lock").contains("wheel"));
 }
 
-/// The table of obstacles on the page about the whole tree, row by row.
+/// The obstacles that the page about the whole tree has, and a service without tokio.
 #[test]
 fn obstacles() {
     let _alone = alone();
@@ -84,7 +84,7 @@ fn obstacles() {
     let service = Service::new("two", "old = { package = \"tokio\", version = \"0.2\" }\n", MAIN);
     service.cargo("update tokio@1 --precise 1.49.0");
     service.unchanged(|| service.run("try -- check", 0));
-    // A copy of this crate, the alternative timer, and another patch of tokio.
+    // A copy of tokio-wheel, and the alternative timer.
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().display();
     let on = format!("tokio-wheel = {{ path = \"{clone}\" }}\n");
     let main = MAIN.replace("async", "// builder.enable_alt_timer();\n    async");
@@ -101,8 +101,7 @@ fn obstacles() {
     assert!(err.contains("Cargo.lock: there is no tokio 1"), "{err}");
 }
 
-/// The lock file that is audited is the one of the same service without the tree, and what this crate
-/// depends on.
+/// The audited lock file is the service's without the tree, plus what tokio-wheel depends on.
 #[test]
 fn audit() {
     let _alone = alone();

@@ -74,8 +74,9 @@ fn the_manifests_are_what_the_command_writes() {
     }
 }
 
-/// The tree's copy of this crate has its features and dependencies, except that its tokio is the real one,
-/// and that nothing needs hyper, which depends on tokio.
+/// The tree's copy of this crate has its features and dependencies, except that its tokio is the
+/// real one, and that it lacks `default`, `full`, `high-resolution` and what needs hyper, which
+/// depends on tokio.
 #[test]
 fn the_copy_has_what_this_crate_depends_on() {
     let parse = |manifest: PathBuf| -> DocumentMut {
@@ -138,8 +139,8 @@ fn the_differences_are_those_of_the_page() {
 }
 
 /// The manifests as they are committed: the patch by git, tokio by its tag, and both vendored. A
-/// repository that is made of the registry's package takes the place of tokio's. Cargo has a home of its
-/// own, so that no other build sees that.
+/// repository that is made of the registry's package takes the place of tokio's. Cargo has a home
+/// of its own, so that no other build sees that.
 #[test]
 fn the_committed_manifests_work_by_git() {
     let _alone = alone();

@@ -38,7 +38,7 @@ pub(crate) async fn alone<T: Timers>(window: &Window) -> usize {
     FEW
 }
 
-/// Returns nearly the same deadline for all, within a millisecond.
+/// Arms timers whose deadlines are within a millisecond, and returns them.
 fn armed<T: Timers>(count: usize, woken: &Arc<AtomicUsize>) -> Vec<Boxed<T>> {
     let arm_one = |_| {
         let waker = Waker::from(Arc::new(Sleeper(Arc::clone(woken))));

@@ -55,8 +55,8 @@ async fn wakers() -> Vec<Waker> {
     wakers
 }
 
-/// Timers that stay pending, as in a service. The first is due before every counted timer; otherwise each of those would be the
-/// earliest and re-arm the runtime's alarm.
+/// Timers that stay pending, as in a service. The first is due before every counted timer, except in `fire` and
+/// `alone`; otherwise each of those would be the earliest and re-arm the runtime's alarm.
 fn pending<T: Timers>() -> Vec<Boxed<T>> {
     let early = Duration::from_secs(20);
     let late = |index| Duration::from_secs(3000 + 7 * index);

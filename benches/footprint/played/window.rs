@@ -13,7 +13,7 @@ pub(crate) struct Window {
 /// The benchmark counts between these marks.
 pub(crate) static COUNTED: Window = Window::new();
 
-/// Runs the same instructions without an effect, for operations before the counted ones.
+/// Marks that the benchmark does not know: the warm-up runs the same instructions uncounted.
 pub(crate) static WARM_UP: Window = Window::new();
 
 impl Window {

@@ -22,7 +22,7 @@ impl Server {
     }
 }
 
-/// Starts a server for each count of `served`.
+/// Starts a server per counter of `served`.
 pub fn servers(served: &Load) -> (Vec<Server>, Vec<JoinHandle<()>>) {
     let mut servers = Vec::new();
     let tasks = served.spawn(|counter| {

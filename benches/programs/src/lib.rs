@@ -21,7 +21,7 @@ mod timers;
 /// The timeout of an operation, if its crate has no default. No timeout ever elapses.
 pub const LIMIT: Duration = Duration::from_secs(1);
 
-/// Runs a program, with the seconds to measure and its size. Or runs the other end of its connections, with a number.
+/// Calls `run` with the seconds to measure and the size, or `peer` with a number: the port of `delay`, otherwise 0.
 pub fn main(
     run: impl FnOnce(f64, usize) -> Result<()>,
     peer: impl FnOnce(u16) -> Result<()>,
@@ -35,17 +35,18 @@ pub fn main(
     }
 }
 
-/// The other end of a program that has none.
+/// For a program without another end.
 pub fn no_peer(_: u16) -> Result<()> {
     bail!("this program has no other end")
 }
 
-/// Runs a program on two workers in a single process.
+/// Runs a program, with two workers for its tasks, in a single process.
 pub fn on_two_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result<()> {
     main(|seconds, size| two_workers(run(seconds, size)), no_peer)
 }
 
-/// Runs a future on two workers. If built with `--cfg tokio_unstable`, they use Tokio's alternative timer.
+/// Runs a future on this thread, with two workers for what it spawns. If built with `--cfg tokio_unstable`, they use
+/// Tokio's alternative timer.
 pub fn two_workers(future: impl Future<Output = Result<()>>) -> Result<()> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(2).enable_all();
@@ -194,7 +195,7 @@ impl Usage {
         Ok(Self(Instant::now(), cpu_time().context("/proc/self/stat")?))
     }
 
-    /// Prints operations per second, and microseconds of processor time and tokio-wheel's timers per operation, since then.
+    /// Prints, since `now`: operations per second, and per operation the processor time in µs and tokio-wheel's timers.
     pub fn print(&self, operations: u64, timers: u64) -> Result<()> {
         let (now, operations) = (Self::now()?, operations as f64);
         println!(
@@ -207,7 +208,8 @@ impl Usage {
     }
 }
 
-/// Waits until all tasks have ended. Fails if one has panicked, as each task does at its first wrong result.
+/// Waits until all tasks have ended. Fails if one has panicked, or has not ended within five seconds, as each task does
+/// at its first wrong result.
 pub async fn join(tasks: Vec<JoinHandle<()>>) -> Result<()> {
     for task in tasks {
         timeout(5 * LIMIT, task)

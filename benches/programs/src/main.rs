@@ -1,5 +1,5 @@
-//! Runs published crates under load. They are built from the same sources and the same lock file, on Tokio and, with the whole
-//! tree, on tokio-wheel.
+//! Runs published crates under load. Except one line of hydra, they are built from the same sources and one lock file,
+//! on Tokio and, by patching the whole dependency tree, on tokio-wheel.
 //!
 //! ```text
 //! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds all programs, prints the table

@@ -1,8 +1,9 @@
 //! The *peer*: the other end of a program's connections, in a process of its own. Every side uses the peer of the build with
 //! Tokio's timers.
 //!
-//! The peer prints the port that it listens on. It ends when its standard input is closed, which also happens if the program
-//! dies, and then prints how many operations it has counted.
+//! The peer prints the port that it listens on. (That of `delay` gets the program's port, and connects to it.) When its
+//! standard input is closed, which also happens if the program dies, it prints how many operations it has counted, and
+//! ends.
 
 use std::env;
 use std::io::{BufRead, BufReader, Read, stdin};
@@ -86,7 +87,8 @@ pub fn at_end_of_input(then: impl FnOnce() + Send + 'static) {
     });
 }
 
-/// Ends this process once the program has closed the standard input, which it does after its last operation.
+/// Prints the number of operations and ends this process, once the program has closed the standard input, which it does
+/// after its last operation.
 pub fn end_with_program() {
     at_end_of_input(|| {
         println!("{}", SERVED.load(Relaxed));
@@ -95,7 +97,7 @@ pub fn end_with_program() {
 }
 
 /// Runs a TCP server on a current-thread runtime. `answer` appends the answers to all whole requests at the front of what
-/// was read, and returns their length in bytes and their number.
+/// was read, and returns the requests' bytes and number.
 pub fn serve(answer: fn(&[u8], &mut Vec<u8>) -> (usize, u64)) -> Result<()> {
     end_with_program();
     let mut builder = Builder::new_current_thread();

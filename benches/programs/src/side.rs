@@ -74,7 +74,7 @@ impl Side {
                 copy(&target.join("per-worker"), |_| true)?
             }
             Side::Sharded => {
-                // The lock file keeps no other crate, because many do not allow this Tokio.
+                // Of the optional crates, only these stay, because many others do not allow this Tokio.
                 let kept = ["delay", "http", "hyper", "ractor", "rsntp", "sntp"];
                 let folder = copy(&target.join("sharded"), |line| {
                     kept.iter().any(|name| line.starts_with(name))

@@ -1,4 +1,4 @@
-//! `use` statements: which parts of a tree move, and the text that replaces them.
+//! `use` statements: which parts move, and the text that replaces them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,7 +26,8 @@ impl File<'_> {
         let tree = range_of(statement);
         let mut split = Split::default();
         let is_empty = self.split(statement, &[], &mut split);
-        // Each module gets a statement of its own, with the same indentation, attributes and visibility.
+        // Each module gets a statement of its own, with the same indentation, attributes and
+        // visibility.
         let start = self.start(trees, at);
         let indent = &self.source[self.source[..start].trim_end_matches(' ').len()..start];
         let end = if self.source.contains("\r\n") { "\r\n" } else { "\n" };
@@ -62,8 +63,8 @@ impl File<'_> {
         }
     }
 
-    /// Splits a tree such as `tokio::{net, time::{self, sleep}}`, below a path. Returns `true` if nothing
-    /// of it stays.
+    /// Splits a tree such as `tokio::{net, time::{self, sleep}}`, below a path. Returns `true` if
+    /// nothing of it stays.
     fn split(&mut self, tree: &[TokenTree], above: &[&str], split: &mut Split) -> bool {
         let range = range_of(tree);
         let names = tree.iter().take_while(|tree| self.text_of(tree) != "as");

@@ -1,5 +1,5 @@
-//! How cargo changes a manifest: it adds tokio-wheel beside tokio, and on the way back removes it, and adds
-//! what the files need instead.
+//! How cargo changes a manifest: it adds tokio-wheel beside tokio, and on the way back removes it,
+//! and adds what the files need instead.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,9 @@ const BESIDE: [&str; 4] = [WHEEL, "tokio", "tokio-util", "tokio-stream"];
 /// The arguments of cargo.
 type Command = Vec<String>;
 
-/// Adds tokio-wheel to each table that has tokio, or else a companion. `source` is its name, and what says
-/// where it comes from. If it is there, it gets the features that it lacks.
+/// Adds tokio-wheel to each table that has tokio, or else a companion (to a later one only if it
+/// needs other features). `source` is its name, and what says where it comes from. If it is there,
+/// it gets the features that it lacks.
 pub(crate) fn forth(package: &Package, needs: &BTreeSet<&str>, source: &[String]) -> Vec<Command> {
     let beside = BESIDE.into_iter().find(|name| dependencies(package, name).next().is_some());
     let mut tables: Vec<_> = dependencies(package, beside.unwrap_or(WHEEL)).collect();

@@ -18,8 +18,8 @@ struct Move {
     feature: Option<&'static str>,
 }
 
-/// The first row that has an item is used. The last row is for the way back of code that was written
-/// for tokio-wheel, which may name the items of `wheel::time` by the crate's root.
+/// The first row that has an item is used. The last row is for the way back: code written for
+/// tokio-wheel may name the items of `wheel::time` at the crate's root.
 #[rustfmt::skip]
 const MOVES: [Move; 6] = [
     Move { theirs: "tokio", ours: "wheel", items: &["time"], package: "tokio", feature: None },

@@ -12,8 +12,8 @@ use regex_lite::Regex;
 
 use super::moves::{CHECK, Direction, Moved};
 
-/// Without its feature `stream`, a `DelayQueue` has `next` and `poll_expired`, but is no `Stream`. Code
-/// that uses it as one names one of these.
+/// Without its feature `stream`, a `DelayQueue` has `next` and `poll_expired`, but is no `Stream`.
+/// Code that needs that names one of these.
 const STREAMS: [&str; 5] = ["IntervalStream", "Stream", "StreamExt", "StreamMap", "TryStreamExt"];
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub(crate) struct File<'a> {
     pub(crate) edits: Vec<(Range<usize>, String)>,
     /// Lines that are left alone, with the reason or with advice.
     pub(crate) left: Vec<(usize, String)>,
-    /// Whether the file uses tokio-wheel after the edits.
+    /// Whether an edit names tokio-wheel, or, on the way back, the file still uses it.
     pub(crate) uses_wheel: bool,
     /// The features of tokio-wheel that the file needs, or on the way back the packages.
     pub(crate) needs: BTreeSet<&'static str>,
@@ -36,7 +36,7 @@ impl<'a> File<'a> {
     pub(crate) fn read(source: &'a str, direction: Direction) -> Self {
         let mut file = File { source, direction, ..File::default() };
         file.list_casts();
-        // The places of the tokens leave a byte order mark out, and three spaces are as long.
+        // Spans leave a byte order mark out; three spaces are as long.
         match source.replace('\u{feff}', "   ").parse::<TokenStream>() {
             Ok(stream) => file.walk(stream),
             Err(error) => {
@@ -68,8 +68,8 @@ impl<'a> File<'a> {
         &self.source[tree.span().byte_range()]
     }
 
-    /// Lists where the type of an error is asked for, as by `error.is::<Elapsed>()`. No compiler notices if
-    /// the error is another crate's.
+    /// Lists where the type of an error is asked for, as by `error.is::<Elapsed>()`. No compiler
+    /// notices if the error is another crate's.
     fn list_casts(&mut self) {
         let regex = |text: &str| Regex::new(text).expect("a regular expression");
         let renamed = regex(r"\bElapsed\s+as\s+(\w+)");

@@ -1,6 +1,6 @@
 //! `DelayQueue`s: tokio-util's on Tokio, and tokio-wheel's own in the whole tree.
 //!
-//! With a size of 1 or 2, each of as many tasks has a queue with 100,000 entries of 30 to 60 s. An operation removes an
+//! With a size of 1 or 2, that many tasks each have a queue of 100,000 entries of 30 to 60 s. An operation removes an
 //! entry, inserts one, resets one, and polls the queue. Every eighth operation also inserts an entry of 1 to 5 ms, which
 //! expires.
 //!
@@ -110,7 +110,7 @@ async fn node(mut packets: UnboundedReceiver<usize>, to_sink: UnboundedSender<us
     }
 }
 
-/// Each round of a packet has a number, which is a multiple of `size` greater than that of the round before.
+/// A packet's number grows by `size` in each round.
 async fn sink(
     size: usize,
     mut expired: UnboundedReceiver<usize>,

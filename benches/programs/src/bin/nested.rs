@@ -1,5 +1,5 @@
-//! Four nested timeouts per operation around an echo from another process, all of them pending: the shape of Aerospike's
-//! client, which had one around each operation and one around each of its reads and writes.
+//! Four nested timeouts per operation around an echo from another process, all of them pending: as in Aerospike's
+//! client, which had timeouts around operations and around their reads and writes.
 
 use anyhow::Result;
 use load::peer::{against_peer, serve};

@@ -38,7 +38,7 @@ impl RaftNetworkFactory<TypeConfig> for Network {
 
 struct Connection(u64, Node);
 
-/// Implements each call with the function of the same name of the other node.
+/// Implements each call with the other node's function of that name.
 macro_rules! calls {
     ($($name:ident($request:ty) -> $response:ty, $error:ty;)*) => {
         impl RaftNetwork<TypeConfig> for Connection {

@@ -56,7 +56,7 @@ fn command(requests: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
     Some((at, words))
 }
 
-/// Returns the number that follows the first byte of a line, and the start of the next line.
+/// Returns the start of the next line, and the number that follows the first byte of this line.
 fn number(requests: &[u8], line: usize) -> Option<(usize, usize)> {
     let rest = requests.get(line + 1..)?;
     let end = rest.iter().position(|&byte| byte == b'\n')?;

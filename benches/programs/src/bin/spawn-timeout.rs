@@ -27,7 +27,7 @@ fn main() -> Result<()> {
 }
 
 async fn accept(servers: Arc<[Server]>, load: Load) {
-    // One for each unit that may start.
+    // A place per unit that may start.
     let (free, mut places) = mpsc::unbounded_channel();
     for place in load.counters() {
         free.send(place).expect("the acceptor");
@@ -47,7 +47,7 @@ async fn accept(servers: Arc<[Server]>, load: Load) {
         tokio::spawn(timeout(30 * LIMIT, work));
         number += CALLS;
     }
-    // Every unit has to give its server back.
+    // Every unit has to give its place back.
     for _ in load.counters() {
         places.recv().await.expect("a place");
     }

@@ -90,7 +90,7 @@ fn main() -> Result<()> {
 
 async fn calls(caller: Counter, channels: Channels, hedged: Hedged) {
     let attempts = Retry::new(Attempts(2), Timeout::new(channels, LIMIT));
-    // The delay is a percentile of recorded latencies, in whole milliseconds. These are not replaced within the hour.
+    // The delay is a percentile of the recorded latencies (milliseconds), which stay for an hour.
     let hour = Duration::from_secs(3600);
     let hedge = Hedge::new_with_mock_latencies(attempts, hedged, 10, 0.9, hour, &[50; 100]);
     let mut stack = Timeout::new(hedge, 5 * LIMIT);

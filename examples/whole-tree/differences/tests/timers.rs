@@ -46,7 +46,7 @@ fn types_are_the_wheels_except_instants_and_durations() {
     assert!(type_name::<tokio::time::Duration>() == type_name::<Duration>());
 }
 
-/// So `Box::pin` and `pin!` are no longer needed, and do no harm.
+/// `Box::pin` and `pin!` are no longer needed, and do no harm.
 #[test]
 fn a_sleep_is_unpin() {
     fn unpin<T: Unpin>() {}

@@ -33,8 +33,8 @@ async fn both_follow_a_paused_clock() {
     assert_eq!(start.elapsed(), Duration::from_millis(20));
 }
 
-/// The remedy is to use the tree's copy, `tokio::wheel`. A package that depends on that copy by its own
-/// name gets the same one, and may turn on features that `tokio::wheel` lacks.
+/// The remedy is to use the tree's copy, `tokio::wheel`. A package that depends on
+/// `tokio-wheel-whole-tree` gets the same one, and may turn on features that `tokio::wheel` lacks.
 #[test]
 fn each_has_its_error_and_the_trees_copy_can_be_named() {
     let times = TypeId::of::<tokio::time::error::Elapsed>();
