@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The same work runs on `tokio::time` and on tokio-wheel, each on a new runtime. A call's number determines whether it is slow
-//! and whether it is ever answered. So it is known what the timers must do, and the program checks it at the end.
+//! and whether it is ever answered. So it is known what the timers must do, and the program checks it after each run.
 //!
 //! `cargo run --release -p gateway`
 
@@ -25,14 +25,16 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use common::conditions::Conditions;
 use common::process::cpu_time;
-use common::table::{Table, row, terminal};
-use common::{println, processors, thousands};
+use common::table::{Table, row, spread, terminal};
+use common::{alternate, println, processors};
 use timers::{Tokio, Wheel};
 use tokio::time::timeout;
 
 use crate::client::Latency;
 use crate::server::Stack;
 
+/// Rounds, each of which runs both implementations, in alternating order.
+const ROUNDS: usize = 8;
 /// Backends, each of which gets one call of every request.
 const BACKENDS: u64 = 4;
 /// Clients, each of which sends its next request when the last one is answered.
@@ -99,16 +101,24 @@ struct Run {
 
 fn main() -> Result<()> {
     println!(
-        "A request makes {BACKENDS} calls. One call in {CALLS_PER_NEVER} is never answered, and {SILENT} of {} clients stop in \
-         the middle of a request.",
+        "{ROUNDS} rounds of {REQUESTS} requests. A request makes {BACKENDS} calls. One call in {CALLS_PER_NEVER} is never \
+         answered, and {SILENT} of {} clients stop in the middle of a request.",
         CLIENTS + SILENT
     );
     let conditions = Conditions::watch();
-    let runs = [run::<Tokio>()?, run::<Wheel>()?];
+    let mut runs = [const { Vec::new() }; 2];
+    for (_, at) in alternate(ROUNDS, runs.len()) {
+        let run = match at {
+            0 => run::<Tokio>()?,
+            _ => run::<Wheel>()?,
+        };
+        check(&run)?;
+        runs[at].push(run);
+        conditions.sample();
+    }
     conditions.warn();
     println!("{}", table(&runs, conditions.mark()));
     println!("{conditions}");
-    runs.iter().try_for_each(check)?;
     println!("All counts are as expected, and no timer fired early.");
     Ok(())
 }
@@ -144,27 +154,31 @@ fn start<T: Stack>(tally: &Arc<Tally>) -> Result<SocketAddr> {
     server::start::<T>(routes, HEAD_TIMEOUT, Arc::clone(tally))
 }
 
-fn table(runs: &[Run], mark: &str) -> Table {
-    let mut table = terminal(runs.iter().map(|run| run.name));
-    let mut add = |label: &str, cell: &dyn Fn(&Run) -> String| {
+fn table(runs: &[Vec<Run>], mark: &str) -> Table {
+    let mut table = terminal(runs.iter().map(|runs| runs[0].name));
+    let mut add = |label: &str, digits, value: &dyn Fn(&Run) -> f64| {
+        let cell = |runs: &Vec<Run>| {
+            let values: Vec<_> = runs.iter().map(value).collect();
+            format!("{}{mark}", spread(&values, digits))
+        };
         table.add_row(row(label, runs.iter().map(cell)));
     };
-    for (index, (label, ..)) in counts(&runs[0]).iter().enumerate() {
-        add(label, &|run| thousands(counts(run)[index].2));
-    }
-    add("requests per second", &|run| {
-        format!("{:.0}{mark}", REQUESTS as f64 / run.took.as_secs_f64())
+    add("requests per second", 0, &|run| {
+        REQUESTS as f64 / run.took.as_secs_f64()
     });
-    for (label, quantile) in [("latency p50", 0.5), ("  p99", 0.99), ("  p99.9", 0.999)] {
-        add(label, &|run| {
-            let micros = run.latency.value_at_quantile(quantile);
-            format!("{:.2?}{mark}", Duration::from_micros(micros))
+    for (label, quantile) in [
+        ("latency p50, ms", 0.5),
+        ("  p99", 0.99),
+        ("  p99.9", 0.999),
+    ] {
+        add(label, 2, &|run| {
+            run.latency.value_at_quantile(quantile) as f64 / 1e3
         });
     }
     // This is the CPU time of the whole process, which includes the clients, the gateway and the backends.
-    add("CPU time per request", &|run| {
-        let cpu = run.cpu.map(|cpu| cpu / REQUESTS as u32);
-        cpu.map_or("unknown".to_owned(), |cpu| format!("{cpu:.1?}{mark}"))
+    add("CPU time per request, µs", 1, &|run| {
+        let cpu = run.cpu.map_or(f64::NAN, |cpu| cpu.as_secs_f64());
+        1e6 * cpu / REQUESTS as f64
     });
     table
 }

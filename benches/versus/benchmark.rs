@@ -33,7 +33,6 @@ impl Measured {
 pub(crate) enum Unit {
     Nanos,
     Bytes,
-    Count,
 }
 
 /// A measured value.

@@ -8,11 +8,9 @@ use crate::bytes::bytes;
 use crate::cancel::{cancel_in_random_order, earliest, moving, ready_pending, register_cancel};
 use crate::fire::{fire_counting, fire_tasks};
 use crate::lateness::lateness;
-use crate::loops::loops;
 use crate::peak::peak;
 use crate::pending::{repoll, reset_later};
 use crate::pingora::Pingora;
-use crate::quiet::quiet;
 use crate::waits::waits;
 
 /// An entry: name, rounds, implementations with tokio-wheel first, what runs for each implementation `T`, description.
@@ -49,8 +47,6 @@ pub(crate) fn all() -> Vec<Benchmark> {
         "lateness-busy", 5, [Wheel, Tokio, Alt], lateness::<T>(true), "how late sleepers wake while every worker is busy, in tasks that arm timers";
         "precise-10000", 5, [Precise<50>, Wheel, Tokio, Precise<1>, Precise<100>, Precise<200>, Precise<500>],
             lateness::<T>(false), "high resolution: lateness and CPU of nearly 10,000 timers per second, with spacings of 1 to 500 µs";
-        "quiet-1", 9, [Wheel, Tokio, Alt], quiet::<T>(), "CPU per timeout that is cancelled soon (timeout / cancelled every), one worker that is idle in between";
-        "loops-zero", 3, [Wheel, Tokio], loops::<T>(), "iterations and CPU per second of tasks that call sleep(ZERO)";
         "bytes", 1, [Wheel, Tokio, Alt], bytes::<T>(), "size of a sleep, and memory of a pending one in its box";
         "peak", 1, [Wheel, Tokio], peak::<T>(), "resident memory after ten million timers were armed and all but a few dropped";
     };

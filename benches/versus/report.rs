@@ -123,6 +123,5 @@ fn amount(value: f64, unit: Unit) -> String {
         Unit::Nanos => format!("{:.2} ms", value / 1e6),
         Unit::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
         Unit::Bytes => format!("{value:.1} B"),
-        Unit::Count => format!("{value:.0}"),
     }
 }
