@@ -1,16 +1,15 @@
-//! A replacement for `tokio::time`, for multi-thread programs whose tasks call each other under
-//! timeouts.
+//! A replacement for `tokio::time`, for multi-thread programs with timeouts on requests between tasks.
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not
 //! ready at the first poll, the timeout takes that lock to arm its timer, and again to cancel it.
 //! tokio-wheel gives each worker its own [hierarchical timing wheel](timing_wheel), behind the same
 //! API. So arming or cancelling a timer usually writes only to the current worker's wheel.
 //!
-//! In six of twelve [measurements](docs::benchmarks) on two workers, such programs did 2.0 to 3.3
-//! times as much work, and in the others 1.0 to 1.5 times. (The timers of the programs'
-//! dependencies had been [moved](docs::whole_tree), too.) An ordinary HTTP server does not need
-//! this crate, because timers are a small share of its work. A simulation whose timers mostly fire
-//! ran 21 % slower. [Should you switch?](docs::should_you_switch) helps you decide.
+//! On two workers, six of twelve [benchmarks](docs::benchmarks) of such programs did 2.0 to 3.3
+//! times as much work, and the others 1.0 to 1.5 times. (Their dependencies' timers ran on
+//! tokio-wheel, [too](docs::whole_tree).) An ordinary HTTP server does not need this crate, because
+//! timers are a small share of its work. A simulation whose timers mostly fire ran 21 % slower.
+//! [Should you switch?](docs::should_you_switch) helps you decide.
 //!
 //! # Usage
 //!
@@ -69,8 +68,8 @@
 //!
 //! # Limits
 //!
-//! * If a worker of a multi-thread runtime enters another runtime, its new timers usually still
-//!   belong to [the worker's own](docs::guarantees#which-runtime-a-timer-belongs-to). A worker that
+//! * If a worker of a multi-thread runtime enters another runtime, new timers usually belong to
+//!   [the worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to). A worker that
 //!   blocks on such a timer may wait forever. For a timer of the entered runtime, call
 //!   [`wheel::Handle::current()`](Handle::current) after you enter it, and use the handle's
 //!   `sleep`.

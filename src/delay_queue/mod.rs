@@ -116,8 +116,8 @@ pub use self::key::{Expired, Key};
 /// * **Distant deadlines are accepted.** In tokio-util, a deadline more than two years away panics.
 ///   Here, a deadline beyond 2,230 years is brought forward to that.
 /// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime in which
-///   a poll first has to wait. In tokio-util it belongs to the runtime in which an entry was
-///   inserted or reset.
+///   a poll first has to wait since the queue was empty. In tokio-util it belongs to the runtime in
+///   which an entry was inserted or reset.
 /// * **Each poll does a bounded amount of work**, and spends from the task's [cooperative
 ///   budget](tokio::task::coop).
 /// * **An entry that expires costs no allocation** and registers no timer of its own.
