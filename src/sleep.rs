@@ -110,7 +110,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// The future returned by [`sleep`] and [`sleep_until`].
 ///
-/// A `Sleep` is 48 bytes (56 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to
+/// A `Sleep` is currently 48 bytes (56 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to
 /// the [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created,
 /// and may be polled anywhere.
 ///
