@@ -77,7 +77,10 @@ pub(crate) fn requirements(metadata: &Metadata) -> Vec<String> {
     let mut told = Vec::new();
     for (package, on) in dependents(metadata, "tokio").filter(|(_, on)| excludes(&on.req)) {
         let (place, wanted, name) = (place_of(package, on), &on.req, &package.name);
-        let remedy = format!("change that, or cargo update {name}@{}", package.version);
+        let remedy = match package.source {
+            None => "change that".to_owned(),
+            Some(_) => format!("change that, or cargo update {name}@{}", package.version),
+        };
         told.push(format!("{place} requires tokio {wanted}, and the tree has {TOKIO}: {remedy}"));
     }
     told.dedup();
@@ -129,7 +132,12 @@ pub(crate) fn second_copies(metadata: &Metadata) -> Vec<String> {
 
 /// Returns where a package depends on another, and its name.
 fn place_of(package: &Package, on: &Dependency) -> String {
-    let tables = ["dependencies", "dev-dependencies", "build-dependencies", "target", "workspace"];
+    let own = match on.kind {
+        DependencyKind::Development => "dev-dependencies",
+        DependencyKind::Build => "build-dependencies",
+        _ => "dependencies",
+    };
+    let tables = [own, "target", "workspace"];
     let manifest = package.manifest_path.as_std_path();
     let place = place(manifest, &on.name, &tables).unwrap_or_else(|| shown(manifest));
     format!("{place}: {}", named(&package))

@@ -86,7 +86,10 @@ fn undo(service: &Service) -> Result<u8> {
     let (_, after) = rest.split_once(END).with_context(|| {
         format!("{}: cargo wheel patch has written nothing here", path.display())
     })?;
-    put(&path, format!("{before}{after}"))?;
+    let manifest = format!("{before}{after}");
+    let has_guard = manifest.contains(&format!("{FOLDER}/guard"));
+    ensure!(!has_guard, "{}: remove the dependency on {FOLDER}/guard first", path.display());
+    put(&path, manifest)?;
     let read = |name| fs::read_to_string(folder.join(name));
     let is_kept = read("after.lock").ok() == fs::read_to_string(&lock).ok();
     match read("before.lock") {

@@ -41,6 +41,12 @@ fn patch_and_undo() {
         assert_eq!(service.cargo("run --locked"), "wheel::sleep::Sleep\n");
         let (_, err) = service.run("patch", 2);
         assert!(err.contains("Cargo.toml:11 patches tokio already"), "{err}");
+        let manifest = service.read("Cargo.toml");
+        let guard = "\n[dependencies.tokio-wheel-guard]\npath = \"whole-tree/guard\"\n";
+        service.write("Cargo.toml", &(manifest.clone() + guard));
+        let (_, err) = service.run("patch --undo", 2);
+        assert!(err.contains("remove the dependency on whole-tree/guard first"), "{err}");
+        service.write("Cargo.toml", &manifest);
         service.run("patch --undo", 0);
     });
     service.unchanged(|| service.run("patch --undo", 2));
@@ -86,12 +92,16 @@ fn obstacles() {
     service.unchanged(|| service.run("try -- check", 0));
     // A copy of tokio-wheel, and the alternative timer.
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().display();
-    let on = format!("tokio-wheel = {{ path = \"{clone}\" }}\n");
+    let on = format!(
+        "tokio-wheel = {{ path = \"{clone}\" }}\n[dev-dependencies]\ntokio-wheel = {{ path = \"{clone}\" }}\n"
+    );
     let main = MAIN.replace("async", "// builder.enable_alt_timer();\n    async");
     let service = Service::new("copies", &on, &main);
     let (out, _) = service.unchanged(|| service.run("check", 1));
     assert!(out.contains("\n  src/main.rs:3: enable_alt_timer: remove this call"), "{out}");
     assert!(out.contains("\n  Cargo.toml:10: service 0.1.0 depends on tokio-wheel."), "{out}");
+    assert!(out.contains("\n  Cargo.toml:12: service 0.1.0 depends on tokio-wheel."), "{out}");
+    assert!(!out.contains("  tokio-wheel 0"), "{out}");
     let (_, err) = service.unchanged(|| service.run("try -- check", 0));
     assert!(err.contains("WARNING: Cargo.toml:10: service 0.1.0 depends on tokio-wheel."), "{err}");
     // No tokio at all.
