@@ -150,8 +150,8 @@ impl Builder {
     /// On an otherwise idle machine, a timer then fires some tens of microseconds after its
     /// deadline. This needs Linux, the cargo feature `high-resolution`, and a runtime with I/O. All
     /// timers of the driver share one `timerfd`, which is set for the earliest deadline if that is
-    /// less than a second away. Two wake-ups are at least one [`spacing`](Self::spacing) apart, and
-    /// timers that are due in between fire together. If the clock [may be
+    /// less than a second away. The timerfd's wake-ups are at least one [`spacing`](Self::spacing)
+    /// apart, and timers that are due in between fire together. If the clock [may be
     /// paused](crate::docs::guarantees#paused-clocks), tokio's timer wakes the driver instead.
     ///
     /// [When to use high resolution, and what it costs](crate::docs::high_resolution).

@@ -16,10 +16,10 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 
 /// Creates an [`Interval`] that ticks immediately, and then every `period`.
 ///
-/// The first tick is due immediately, and completes in tokio's next millisecond, as tokio's own
-/// does. Later ticks are due one `period` after the previous tick was *due*, however long the code
-/// between two ticks takes. So an interval does not drift. A loop of sleeps does: each round of
-/// `loop { work().await; sleep(period).await }` takes `period` plus the time of `work`.
+/// The first tick is due immediately, and usually completes in tokio's next millisecond. Later
+/// ticks are due one `period` after the previous tick was *due*, however long the code between two
+/// ticks takes. So an interval does not drift. A loop of sleeps does: each round of `loop {
+/// work().await; sleep(period).await }` takes `period` plus the time of `work`.
 ///
 /// If the code between two ticks takes longer than `period`, ticks are missed, and
 /// [`MissedTickBehavior`] decides when the next ones are due. The default is

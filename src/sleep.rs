@@ -33,9 +33,9 @@ fn after(now: Tick, duration: Duration) -> Tick {
 /// Waits until `duration` has elapsed.
 ///
 /// The future never completes earlier than that. In a runtime that is not busy, it completes at
-/// most a millisecond or two later (16 ms on Windows). A duration of zero waits for tokio's next
-/// millisecond, and a duration beyond 30 years is treated as 30 years. Nothing is registered before
-/// the first poll or a reset. To wait repeatedly, use [`interval`](crate::interval()).
+/// most a millisecond or two later (16 ms on Windows). A duration of zero usually waits for tokio's
+/// next millisecond, and a duration beyond 30 years is treated as 30 years. Nothing is registered
+/// before the first poll or a reset. To wait repeatedly, use [`interval`](crate::interval()).
 ///
 /// # Panics
 ///
@@ -110,9 +110,9 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// The future returned by [`sleep`] and [`sleep_until`].
 ///
-/// A `Sleep` is currently 48 bytes (56 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It belongs to
-/// the [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it was created,
-/// and may be polled anywhere.
+/// A `Sleep` is currently 48 bytes (56 with the feature `tracing`), `Send`, `Sync` and `Unpin`. It
+/// belongs to the [runtime](crate::docs::guarantees#which-runtime-a-timer-belongs-to) in which it
+/// was created, and may be polled anywhere.
 ///
 /// # Examples
 ///

@@ -1,10 +1,10 @@
 //! Counts what an operation of a timer touches: instructions, cache lines of code, and cache lines of data.
 //!
 //! ```text
-//! cargo bench -p footprint                       # counts everything and prints a table cargo bench -p footprint --
-//! same crowd         # some shapes cargo bench -p footprint -- --check            # compares with table.md, and fails
-//! if a count of tokio-wheel's has risen by more than 3 % cargo bench -p footprint -- --accept           # writes
-//! table.md
+//! cargo bench -p footprint                       # counts everything and prints a table
+//! cargo bench -p footprint -- same crowd         # some shapes
+//! cargo bench -p footprint -- --check            # compares with table.md, and fails if a count has risen by 3 %
+//! cargo bench -p footprint -- --accept           # writes table.md
 //! ```
 //!
 //! Between two timers of a service, other work fills the caches. A timer then costs what it touches, and counts of that

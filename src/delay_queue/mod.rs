@@ -51,7 +51,7 @@ pub use self::key::{Expired, Key};
 /// Methods that take a key, except [`try_remove`](Self::try_remove), panic with `invalid key` if
 /// the entry has expired or been removed. The panic is reported at the line of the caller.
 ///
-/// Polling panics if it has to arm the queue's timer and is outside a Tokio runtime, or in a
+/// Polling panics if it has to make the queue's timer and is outside a Tokio runtime, or in a
 /// runtime that was built without `enable_time`. (With [`with_handle`](Self::with_handle), it needs
 /// no runtime while the driver runs.)
 ///
@@ -115,9 +115,9 @@ pub use self::key::{Expired, Key};
 ///   which uses the same memory.
 /// * **Distant deadlines are accepted.** In tokio-util, a deadline more than two years away panics.
 ///   Here, a deadline beyond 2,230 years is brought forward to that.
-/// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime in which
-///   a poll first has to wait since the queue was empty. In tokio-util it belongs to the runtime in
-///   which an entry was inserted or reset.
+/// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime of the
+///   poll that made it. In tokio-util it belongs to the runtime in which an entry was inserted or
+///   reset.
 /// * **Each poll does a bounded amount of work**, and spends from the task's [cooperative
 ///   budget](tokio::task::coop).
 /// * **An entry that expires costs no allocation** and registers no timer of its own.

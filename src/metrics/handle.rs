@@ -13,7 +13,7 @@ use crate::platform::Ordering;
 /// Returns a handle to the counts of the current runtime's timers: how many were armed, how many
 /// fired or were cancelled, and how late those that fired were.
 ///
-/// This starts nothing. Until the runtime's first timer is made, all counts are zero.
+/// This starts nothing. Until the driver starts, all counts are zero.
 /// [How to read the counts](crate::docs::metrics).
 ///
 /// # Panics
@@ -173,7 +173,7 @@ impl Metrics {
     /// Returns the number of shards, each with its own lock.
     ///
     /// This is the number of workers, unless [`Builder::shards`](crate::Builder::shards) has set
-    /// another one, and zero until the runtime's first timer is made.
+    /// another one, and zero until the driver starts.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

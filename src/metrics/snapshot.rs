@@ -56,8 +56,7 @@ pub struct MetricsSnapshot {
     pub(crate) cascaded: u64,
     /// How late timers fired.
     pub lag: LagHistogram,
-    /// The number of times that the driver woke up. Each wake-up uses CPU time. Without timers
-    /// there are none.
+    /// The number of times that the driver woke up. Each wake-up uses CPU time.
     ///
     /// Counted for the whole driver; zero in the snapshot of a shard.
     pub driver_wakeups: u64,

@@ -106,7 +106,7 @@ pub trait StreamExt: Stream {
     /// The returned stream yields items as `Ok`, and each item resets the interval. Every tick
     /// before the next item yields an `Err`. The interval's
     /// [`MissedTickBehavior`](crate::MissedTickBehavior) decides about missed ticks. The first tick
-    /// of [`interval`](crate::interval()) completes in Tokio's next millisecond, so the stream
+    /// of [`interval`](crate::interval()) usually completes in Tokio's next millisecond, so the stream
     /// starts with an `Err` if its first item does not arrive before. Use
     /// [`interval_at`](crate::interval_at()) to avoid that.
     ///

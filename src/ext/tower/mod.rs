@@ -42,9 +42,10 @@
 //! back-off's own timer is never polled, so it registers nothing:
 //!
 //! ```
-//! use tower::retry::backoff::{Backoff as _, ExponentialBackoff, ExponentialBackoffMaker,
-//! MakeBackoff as _}; use tower::retry::{Policy, RetryLayer}; use tower::{BoxError, ServiceBuilder,
-//! ServiceExt as _, service_fn}; use wheel::{Sleep, sleep_until};
+//! use tower::retry::backoff::{Backoff as _, ExponentialBackoff, ExponentialBackoffMaker};
+//! use tower::retry::{Policy, RetryLayer, backoff::MakeBackoff as _};
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
+//! use wheel::{Sleep, sleep_until};
 //!
 //! #[derive(Clone)]
 //! struct Retries {
