@@ -1,15 +1,15 @@
-//! A replacement for `tokio::time`, for multi-thread programs with timeouts on requests between tasks.
+//! A `tokio::time` replacement for multi-thread programs whose tasks call each other under timeouts.
 //!
 //! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not
 //! ready at the first poll, the timeout takes that lock to arm its timer, and again to cancel it.
 //! tokio-wheel gives each worker its own [hierarchical timing wheel](timing_wheel), behind the same
 //! API. So arming or cancelling a timer usually writes only to the current worker's wheel.
 //!
-//! On two workers, six of twelve [benchmarks](docs::benchmarks) of such programs did 2.0 to 3.3
-//! times as much work, and the others 1.0 to 1.5 times. (Their dependencies' timers ran on
-//! tokio-wheel, [too](docs::whole_tree).) An ordinary HTTP server does not need this crate, because
-//! timers are a small share of its work. A simulation whose timers mostly fire ran 21 % slower.
-//! [Should you switch?](docs::should_you_switch) helps you decide.
+//! On two workers, six of twelve [such benchmarks](docs::benchmarks) did 2.0 to 3.3 times as much
+//! work as before, and the others 1.0 to 1.5 times. (The timers of their dependencies were [moved,
+//! too](docs::whole_tree).) An ordinary HTTP server does not need this crate, because timers are a
+//! small share of its work. A simulation whose timers mostly fire ran 21 % slower. [Should you
+//! switch?](docs::should_you_switch) helps you decide.
 //!
 //! # Usage
 //!
