@@ -106,12 +106,10 @@ fn main() -> Result<()> {
         CLIENTS + SILENT
     );
     let conditions = Conditions::watch();
-    let mut runs = [const { Vec::new() }; 2];
-    for (_, at) in alternate(ROUNDS, runs.len()) {
-        let run = match at {
-            0 => run::<Tokio>()?,
-            _ => run::<Wheel>()?,
-        };
+    let both = [run::<Tokio>, run::<Wheel>];
+    let mut runs = both.map(|_| Vec::new());
+    for (_, at) in alternate(ROUNDS, both.len()) {
+        let run = both[at]()?;
         check(&run)?;
         runs[at].push(run);
         conditions.sample();

@@ -2,14 +2,19 @@
 
 use std::{fs, mem};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
+use crate::check;
 use crate::process::{Saved, put};
 use crate::service::{MARK, Service, without_the_tree};
 use crate::tree::{self, Counting, TOKIO};
 
 /// The folder of the tree in a workspace. It also has the lock file of before and after.
 const FOLDER: &str = "whole-tree";
+
+/// The tables of a manifest that may name the guard.
+const TABLES: [&str; 5] =
+    ["dependencies", "dev-dependencies", "build-dependencies", "target", "workspace"];
 
 /// The lines around the section in the manifest, by which it is found again.
 const BEGIN: &str = "# cargo wheel patch: the timers of all packages are tokio-wheel's\n";
@@ -86,10 +91,10 @@ fn undo(service: &Service) -> Result<u8> {
     let (_, after) = rest.split_once(END).with_context(|| {
         format!("{}: cargo wheel patch has written nothing here", path.display())
     })?;
-    let manifest = format!("{before}{after}");
-    let has_guard = manifest.contains(&format!("{FOLDER}/guard"));
-    ensure!(!has_guard, "{}: remove the dependency on {FOLDER}/guard first", path.display());
-    put(&path, manifest)?;
+    if let Some(place) = check::place(&path, "tokio-wheel-guard", &TABLES) {
+        bail!("{place}: remove the dependency on {FOLDER}/guard first");
+    }
+    put(&path, format!("{before}{after}"))?;
     let read = |name| fs::read_to_string(folder.join(name));
     let is_kept = read("after.lock").ok() == fs::read_to_string(&lock).ok();
     match read("before.lock") {

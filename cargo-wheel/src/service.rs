@@ -214,8 +214,8 @@ fn asks_for_timers(metadata: &Metadata, node: &Node) -> bool {
     let package = &metadata[&node.id];
     let is_tokio = |package: &Package| package.name == "tokio" && package.version.major == 1;
     // The tree's own packages do not count, nor does another copy of tokio-wheel.
-    let is_ours = is_tokio(package)
-        || ["tokio-wheel", "tokio-wheel-whole-tree"].contains(&package.name.as_str());
+    let is_ours =
+        is_tokio(package) || package.name == "tokio-wheel" || OURS.contains(&package.name.as_str());
     if is_ours || !node.deps.iter().any(|on| is_tokio(&metadata[&on.pkg])) {
         return false;
     }
