@@ -13,6 +13,10 @@ pub(crate) const BATCH: usize = match option_env!("LOOM_BATCH") {
     Some(_) => 2,
 };
 
+/// Number of timers after which an expiry pass ends: as many as the run queue of one of Tokio's workers
+/// has room for. In the models, each critical section ends the pass.
+pub(crate) const PASS: usize = if cfg!(all(test, loom)) { BATCH } else { 256 };
+
 /// The settings of a driver. A builder has checked that each is in its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Settings {

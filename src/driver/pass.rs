@@ -1,7 +1,8 @@
 //! Expiry passes: when one runs, and what it does.
 //!
-//! **An expiry pass fires every timer that is due, at most [`BATCH`](crate::settings::BATCH) of them
-//! per lock acquisition, and then re-arms the alarm for what is left.** A pass runs in two places:
+//! **An expiry pass fires timers that are due, at most [`BATCH`](crate::settings::BATCH) of them per
+//! lock acquisition and about [`PASS`] in all, and then re-arms the alarm for what is left.** A pass
+//! runs in two places:
 //!
 //! 1. In the alarm's waker, when the alarm fires, while Tokio polls its drivers. The head of
 //!    `alarm/mod.rs` says why.
@@ -10,9 +11,27 @@
 //!    because its time had already come when it was to be armed, or because the check below found a
 //!    late timer in a busy runtime.
 //!
-//! In each shard, a pass first applies the late cancels that are queued. A pass may fire any number
-//! of timers, so no timer waits for a later pass while tasks keep the workers busy. The same is
-//! true of Tokio's own pass.
+//! In each shard, a pass first applies the late cancels that are queued.
+//!
+//! # A mass expiry
+//!
+//! **A pass gives the thread back to Tokio after about [`PASS`] timers, so that I/O goes on while a
+//! million timers expire.** While a pass runs in the alarm's waker, no other worker can poll Tokio's
+//! drivers. And the tasks that a pass wakes fill the run queue of one worker; once that is full,
+//! Tokio moves them to the queue that all workers share, where a task that I/O wakes has to wait
+//! behind them.
+//!
+//! If a pass leaves timers that are due, the driver task fires the next of them. A task that wakes
+//! itself goes to the end of its queue, so the driver task runs again when the tasks that it woke
+//! have run. Meanwhile the alarm does not fire: the tasks that it woke would push those that I/O has
+//! just woken into the shared queue. But the driver task may wait behind a task that blocks. So the
+//! alarm is set [`PATIENCE`](super::alarm) later, and if it fires, a single pass fires everything
+//! that is left.
+//!
+//! If the clock may be paused, each pass fires all timers that are due, so that they have fired when
+//! `advance().await` returns.
+//!
+//! # Tokio's last millisecond
 //!
 //! **On a current-thread runtime, the alarm fires only the timers that were due by the end of
 //! Tokio's last millisecond**, as Tokio does. (With high resolution, or if the clock may be paused,
@@ -54,6 +73,7 @@ use super::shard::{Pass, SOON};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{lock, thread_local};
+use crate::settings::PASS;
 
 impl Driver {
     /// Runs when the alarm fires.
@@ -65,9 +85,25 @@ impl Driver {
         if self.alarm.is_early(now) {
             // The runtime may be about to shut down, so do not touch the interval here. The driver
             // task re-arms it, if that task still runs.
-            self.request_pass();
+            return self.request_pass();
+        }
+        let most = match self.alarm.resumes_by() {
+            None => self.most(),
+            // The driver task goes on.
+            Some(resumes_by) if now < resumes_by => return self.rearm(),
+            // The driver task has not come. It may wait behind a task that blocks.
+            Some(_) => usize::MAX,
+        };
+        self.run_pass(self.alarm.last_millisecond(now), most);
+    }
+
+    /// Returns the number of timers after which a pass ends. If the clock may be paused, a pass fires
+    /// all timers that are due, so that they have fired when `advance().await` returns.
+    fn most(&self) -> usize {
+        if self.alarm.may_pause() {
+            usize::MAX
         } else {
-            self.run_pass(self.alarm.last_millisecond(now));
+            PASS
         }
     }
 
@@ -82,20 +118,26 @@ impl Driver {
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
         } else {
-            self.run_pass(now);
+            self.run_pass(now, self.most());
         }
     }
 
-    /// Fires all timers that are due at `now`, and arms the alarm for what is left.
-    pub(super) fn run_pass(&self, now: Tick) {
-        let mut pass = Pass::at(now);
-        for shard in self.shards() {
-            shard.fire_due(&mut pass, || self.alarm.read_clock());
-        }
-        self.passes.fetch_add(1, Ordering::Relaxed);
+    /// Fires the timers that are due at `now`, at most about this many, and arms the alarm for what is
+    /// left. If timers are left that are due, requests the next pass.
+    pub(super) fn run_pass(&self, now: Tick, most: usize) {
+        let mut pass = Pass::at(now, most);
+        // Each pass begins in another shard, so that none waits until another has nothing due.
+        let first = self.passes.fetch_add(1, Ordering::Relaxed) as usize % self.homes.len();
+        let (last, next) = self.homes.split_at(first);
+        let clock = || self.alarm.read_clock();
+        let is_finished = next
+            .iter()
+            .chain(last)
+            .all(|home| home.shard.fire_due(&mut pass, clock));
         if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
+        self.alarm.note_unfinished(!is_finished, now);
         self.rearm();
     }
 

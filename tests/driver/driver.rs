@@ -61,6 +61,25 @@ fn a_large_burst_fires_completely_on_every_runtime() {
     });
 }
 
+/// H33: between the passes, Tokio polls I/O.
+#[test]
+fn a_large_burst_is_fired_by_many_passes() {
+    const BURST: usize = 5_000;
+    within(LIMIT, || {
+        multi_thread(1).block_on(async {
+            let deadline = Instant::now() + ms(1500);
+            let (waker, count) = new_count_waker();
+            let mut burst: Vec<_> = (0..BURST).map(|_| sleep_until(deadline)).collect();
+            for sleep in &mut burst {
+                assert!(poll(sleep, &waker).is_pending());
+            }
+            until("fired", || count.get() == BURST).await;
+            let passes = wheel::metrics().snapshot().driver_wakeups;
+            assert!(passes >= BURST as u64 / 256, "{passes} passes");
+        });
+    });
+}
+
 /// The runtime calls its hook for new tasks while the custom driver's task is spawned, before there is a default
 /// driver. The hook's timer must start the default driver.
 #[cfg(tokio_unstable)]

@@ -34,9 +34,11 @@
 //!
 //! * **Never lose a timer: store first, then load what the other side stores.**
 //!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
-//! * **The alarm fires no later than `armed_for`**, except in three cases. Tokio rounds up to a
+//! * **The alarm fires no later than `armed_for`**, except in four cases. Tokio rounds up to a
 //!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. If the
 //!   target passes while the interval is being set, a requested pass takes its place (see `set`).
+//!   While the driver task goes on with a mass expiry, the alarm only backs that task up (see
+//!   `pass.rs`).
 //! * **When `settle` returns, `fast_path_from` is the later of `armed_for` and the present time**,
 //!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if the
 //!   clock may be paused, it is [`Tick::NEVER`].)
@@ -73,12 +75,18 @@ use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 use crate::settings::Settings;
 
+/// How long the alarm leaves the rest of an expiry to the driver task.
+const PATIENCE: Duration = Duration::from_nanos(10 * MILLISECOND);
+
 /// A driver's alarm, to which the home of each of its timers refers.
 pub(super) struct Alarm {
     /// The target, as published to threads that hold no lock. See the table above.
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
+    /// When the driver task should have gone on with an unfinished expiry, or [`Tick::NEVER`] if the
+    /// last pass has fired everything that was due.
+    resumes_by: AtomicU64,
     pub(super) grid: Grid,
     /// Whether the clock is, or may be, paused. Once set, it stays set.
     may_pause: AtomicBool,
@@ -101,6 +109,7 @@ impl Alarm {
         let alarm = Alarm {
             armed_for: AtomicU64::default(),
             has_fired: AtomicBool::new(false),
+            resumes_by: AtomicU64::new(Tick::NEVER.0),
             grid: Grid::unknown(),
             may_pause: AtomicBool::new(false),
             timer: Mutex::new(Some(timer)),
@@ -211,6 +220,21 @@ impl Alarm {
         ARMING.with(Cell::get)
     }
 
+    /// Notes whether a pass at `now` has left timers that are due. The driver task fires them.
+    pub(super) fn note_unfinished(&self, is_unfinished: bool, now: Tick) {
+        let resumes_by = match is_unfinished {
+            true => now.saturating_add(PATIENCE),
+            false => Tick::NEVER,
+        };
+        self.resumes_by.store(resumes_by.0, Ordering::Relaxed);
+    }
+
+    /// Returns when the driver task should have gone on, if the last pass left timers that are due.
+    pub(super) fn resumes_by(&self) -> Option<Tick> {
+        let resumes_by = Tick(self.resumes_by.load(Ordering::Relaxed));
+        (resumes_by != Tick::NEVER).then_some(resumes_by)
+    }
+
     /// Consumes the record. Returns `true` if the alarm has fired since it was last consumed.
     fn take_fired(&self) -> bool {
         self.has_fired.swap(false, Ordering::SeqCst)
@@ -238,7 +262,11 @@ impl Alarm {
             timer.forget_all(now);
         }
         let target = self.settle(shards, now);
-        if timer.set_for == target {
+        if let Some(resumes_by) = self.resumes_by() {
+            // Whatever the target is by now, the alarm is set again after the pass that is requested.
+            timer.arm_interval(resumes_by, target.min(now));
+            false
+        } else if timer.set_for == target {
             true
         } else if target != Tick::NEVER {
             self.set(timer, target, now)

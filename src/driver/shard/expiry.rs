@@ -23,16 +23,20 @@ pub(in crate::driver) struct Pass {
     len: usize,
     /// Whether no timer has fired yet.
     pub(in crate::driver) is_idle: bool,
+    /// Number of timers after which the pass ends.
+    left: usize,
 }
 
 impl Pass {
-    pub(in crate::driver) fn at(now: Tick) -> Self {
+    /// Begins a pass that ends after this many timers.
+    pub(in crate::driver) fn at(now: Tick, most: usize) -> Self {
         Pass {
             now,
             seen: now,
             batch: [const { None }; BATCH],
             len: 0,
             is_idle: true,
+            left: most,
         }
     }
 
@@ -46,11 +50,15 @@ impl Pass {
 }
 
 impl Shard {
-    /// Fires every timer that is due. Applies the late cancels first, so a timer whose cancel was
-    /// queued before the pass neither fires nor counts as fired.
-    pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) {
+    /// Fires the timers that are due. Returns `false` if the pass ends before all of them have fired.
+    /// Applies the late cancels first, so a timer whose cancel was queued before the pass neither
+    /// fires nor counts as fired.
+    pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) -> bool {
         self.apply_late_cancels();
         while self.next() <= pass.now {
+            if pass.left == 0 {
+                return false;
+            }
             self.expire(pass);
             pass.wake_batch();
             if self.next() <= pass.now {
@@ -58,6 +66,7 @@ impl Shard {
                 pass.seen = clock().max(pass.seen);
             }
         }
+        true
     }
 
     /// Runs one critical section of a pass: moves the clock, and takes the wakers of at most
@@ -83,9 +92,13 @@ impl Shard {
             lag.record(seen - deadline);
         };
         let progress = wheel.advance(pass.now.0, earliest, apart, BATCH, &mut fire);
+        let mut worked = BATCH;
         if progress.is_caught_up() {
             self.publish_next(&state);
+            worked = pass.len;
         }
+        // A section that only moved timers closer counts as if it had fired as many.
+        pass.left = pass.left.saturating_sub(worked);
         self.unlock(state);
     }
 
