@@ -1,5 +1,6 @@
 //! The sources that fire the alarm: an interval of Tokio's and, with high resolution, a Linux
-//! timerfd. And the *probe*, which asks Tokio which deadlines its time driver has reached.
+//! timerfd. And the *probe*, which asks Tokio which deadlines its time driver has reached, and which
+//! becomes a *watchdog* on a multi-thread runtime.
 //!
 //! # Ground rules
 //!
@@ -15,6 +16,18 @@
 //! * **Arming never panics.** Tokio panics if an interval is polled after its runtime has ended. A
 //!   driver is closed, and its interval taken out, before the runtime's time driver ends, except if
 //!   a waker delays the drop of the driver task. So the panic is caught.
+//!
+//! # The watchdog
+//!
+//! **A wake-up that Tokio owes the driver may never come**: if a waker panics, Tokio drops the wakers
+//! that it would have woken after that one. The runtime's other workers go on, but no timer would fire
+//! again, because every later deadline finds the alarm set for an earlier time. So a second timer of
+//! Tokio's follows the alarm at a distance of 100 to 200 ms and wakes the same waker, which runs a pass
+//! if the target has passed. (If Tokio polls its timers so late that both fire together, the panic may
+//! take both along.)
+//!
+//! On a current-thread runtime there is no watchdog: a waker that panics there leaves Tokio no time
+//! driver, and a paused clock would advance to the watchdog.
 //!
 //! # The timerfd
 //!
@@ -56,9 +69,11 @@ use crate::spans;
 /// probe.
 pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) interval: Interval,
-    /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,
-    /// because polling an interval that is ready reads the clock.)
+    /// The probe, and on a multi-thread runtime, which is probed only while the driver begins, the
+    /// watchdog. (It is a sleep, because polling an interval that is ready reads the clock.)
     probe: Pin<Box<Sleep>>,
+    /// When the watchdog fires, or [`Tick::ZERO`] if it is not set.
+    watched_at: Tick,
     /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
     timerfd: Option<Timerfd>,
     runtime: Handle,
@@ -87,6 +102,7 @@ impl AlarmTimer {
         AlarmTimer {
             interval,
             probe,
+            watched_at: Tick::ZERO,
             timerfd,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
@@ -133,10 +149,7 @@ impl AlarmTimer {
     pub(super) fn arm_interval(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may fire the alarm, and then the timerfd must not count as set.
         self.forget_timerfd();
-        ARMING.with(|arming| arming.set(true));
-        let polled = contain(|| self.poll_at(at));
-        // Reset this even if Tokio has panicked.
-        ARMING.with(|arming| arming.set(false));
+        let polled = arming(|| self.poll_at(at));
         // Tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
         // armed then.
         let is_pending = polled.is_some_and(|polled| polled.is_pending());
@@ -154,17 +167,26 @@ impl AlarmTimer {
         pin!(tick).poll(&mut Context::from_waker(&self.waker))
     }
 
+    /// Sets the watchdog [`WATCH`] after `at`, at which the alarm fires. It stays where it is if that is
+    /// between the alarm and twice as long after it, so it seldom moves.
+    pub(super) fn watch(&mut self, at: Tick) {
+        if at < self.watched_at && self.watched_at <= at.saturating_add(2 * WATCH) {
+            return;
+        }
+        self.watched_at = at.saturating_add(WATCH);
+        arming(|| poll_probe(self.probe.as_mut(), self.watched_at, &self.waker));
+    }
+
     /// Returns `true` if Tokio has reached the millisecond in which this deadline fires. Leaves the
     /// probe unregistered.
     pub(in crate::driver) fn tokio_has_reached(&mut self, deadline: Tick) -> bool {
-        let _unseen = spans::unseen();
-        self.probe.as_mut().reset(deadline.to_instant());
-        let probe = pin!(coop::unconstrained(self.probe.as_mut()));
-        let polled = probe.poll(&mut Context::from_waker(Waker::noop()));
-        if polled.is_pending() {
+        self.watched_at = Tick::ZERO;
+        let is_reached = poll_probe(self.probe.as_mut(), deadline, Waker::noop()).is_ready();
+        if !is_reached {
+            let _unseen = spans::unseen();
             self.probe.as_mut().reset(Tick::ZERO.to_instant());
         }
-        polled.is_ready()
+        is_reached
     }
 
     /// Returns `true` if Tokio has reached `fires_at`, or if the clock passed it at
@@ -183,6 +205,24 @@ impl AlarmTimer {
         now_in(&self.runtime).map(Tick::of)
     }
 }
+
+fn poll_probe(mut probe: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
+    let _unseen = spans::unseen();
+    probe.as_mut().reset(at.to_instant());
+    let probe = pin!(coop::unconstrained(probe));
+    probe.poll(&mut Context::from_waker(waker))
+}
+
+/// Calls Tokio, which may fire the alarm on this thread. Returns `None` if Tokio panics.
+fn arming<R>(tokio: impl FnOnce() -> R) -> Option<R> {
+    ARMING.with(|arming| arming.set(true));
+    let result = contain(tokio);
+    ARMING.with(|arming| arming.set(false));
+    result
+}
+
+/// How long after the alarm the watchdog fires.
+const WATCH: Duration = Duration::from_millis(100);
 
 thread_local! {
     /// Whether this thread is arming an alarm right now.

@@ -269,6 +269,9 @@ impl Alarm {
         } else if timer.set_for == target {
             true
         } else if target != Tick::NEVER {
+            if !self.settings.current_thread {
+                timer.watch(target);
+            }
             self.set(timer, target, now)
         } else {
             self.disarm(timer);

@@ -16,6 +16,7 @@
 //! | `dumps.rs` | task dumps, whose polls arm nothing (`tokio_unstable`) |
 //! | `hooks.rs` | timers that a runtime's hooks make (`tokio_unstable`) |
 //! | `local_sets.rs` | `LocalSet`s on blocking threads, and `LocalSet`s that one runtime drives after another |
+//! | `lost.rs` | wake-ups that Tokio drops because another library's waker panics |
 //! | `moved.rs` | timers that are polled in another runtime, while runtimes end in any order |
 //! | `pairs.rs` | timers that are made in each kind of context, and awaited in each |
 //! | `shutdowns.rs` | runtimes that end while their tasks poll timers with various wakers |
@@ -34,6 +35,7 @@ mod guards;
 #[cfg(tokio_unstable)]
 mod hooks;
 mod local_sets;
+mod lost;
 mod misuse;
 mod moved;
 mod nothing;

@@ -1,0 +1,50 @@
+//! A waker of somebody else's panics, and Tokio drops the wakers that it would have woken after that one. The worker that
+//! polled Tokio's timers is gone, and the others go on.
+
+use super::prelude::*;
+
+use std::task::Wake;
+
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("another library's waker");
+    }
+}
+
+/// The two timers are in Tokio's same millisecond. After that the runtime is quiet, or a task keeps making timers.
+#[test]
+fn timers_fire_after_a_foreign_waker_has_panicked() {
+    fn body<T: Time>(is_quiet: bool) -> Result<(), String> {
+        let runtime = with_workers(2).build().unwrap();
+        let _guard = runtime.enter();
+        let deadline = Instant::now() + ms(300);
+        let mut foreign = Box::pin(tokio::time::sleep_until(deadline));
+        let panics = Waker::from(Arc::new(Panics));
+        let polled = foreign
+            .as_mut()
+            .poll(&mut std::task::Context::from_waker(&panics));
+        assert!(polled.is_pending());
+        let mut behind_it = T::boxed(ms(300));
+        assert!(poll_quietly(&mut behind_it).is_pending());
+        // One worker is not parked meanwhile.
+        runtime.spawn(async { thread::sleep(ms(600)) });
+        thread::sleep(ms(1_000));
+        if !is_quiet {
+            runtime.spawn(async {
+                loop {
+                    ticks::<T>().await;
+                }
+            });
+        }
+        let after = runtime.spawn(async {
+            T::sleep(ms(100)).await;
+            T::sleep(ms(100)).await;
+        });
+        let ended = runtime.block_on(joined(after));
+        std::mem::forget(runtime);
+        ended
+    }
+    same([true, false], body::<Tokio>, body::<Ours>);
+}
