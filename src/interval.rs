@@ -78,7 +78,11 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 pub fn interval(period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
     let resource = Resource::interval();
-    Interval::new(resource, Sleep::new(Tick::now(), Timer::new()), period)
+    Interval::new(
+        resource,
+        Sleep::new(Tick::now(), Timer::new(Tick::ZERO)),
+        period,
+    )
 }
 
 /// Creates an [`Interval`] that ticks at `start`, and then every `period`.
@@ -106,7 +110,11 @@ pub fn interval(period: Duration) -> Interval {
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
     let resource = Resource::interval();
-    Interval::new(resource, Sleep::new(Tick::of(start), Timer::new()), period)
+    Interval::new(
+        resource,
+        Sleep::new(Tick::of(start), Timer::new(Tick::ZERO)),
+        period,
+    )
 }
 
 /// A timer that ticks at a fixed rate, created by [`interval`] and [`interval_at`].

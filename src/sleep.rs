@@ -73,7 +73,7 @@ fn after(now: Tick, duration: Duration) -> Tick {
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     let now = Tick::now();
-    Sleep::new(after(now, duration), Timer::new_at(now))
+    Sleep::new(after(now, duration), Timer::new(now))
 }
 
 /// Waits until `deadline`.
@@ -105,7 +105,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 #[inline]
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep::new(Tick::of(deadline), Timer::new())
+    Sleep::new(Tick::of(deadline), Timer::new(Tick::ZERO))
 }
 
 /// The future returned by [`sleep`] and [`sleep_until`].

@@ -101,7 +101,7 @@ pub fn timeout_at<F>(deadline: Instant, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    let delay = Sleep::new(Tick::of(deadline), Timer::new());
+    let delay = Sleep::new(Tick::of(deadline), Timer::new(Tick::ZERO));
     Timeout::new(future.into_future(), Some(delay))
 }
 
@@ -182,7 +182,7 @@ fn after(duration: Duration) -> Option<Sleep> {
     // A closure would hide the caller's line.
     #[allow(clippy::manual_map)]
     match now.checked_add(duration) {
-        Some(deadline) => Some(Sleep::new(deadline, Timer::new_at(now))),
+        Some(deadline) => Some(Sleep::new(deadline, Timer::new(now))),
         None => None,
     }
 }

@@ -1,43 +1,37 @@
-//! Which driver a timer made on this thread belongs to, and in which of its shards the timer is
-//! armed.
+//! Which runtime a new timer belongs to, and in which of the driver's shards a timer is armed.
 //!
-//! **A timer belongs to the current runtime. On a thread that is bound to a worker of a
-//! multi-thread runtime, a timer belongs to the worker's runtime instead.**
+//! **On a worker thread of a multi-thread runtime, a timer belongs to that runtime. Elsewhere, it
+//! belongs to the current runtime.** A timer is armed in the shard of the thread that polls it first:
+//! a server that spawns `timeout(limit, serve(connection))` makes all timers on the worker that
+//! accepts, and other workers poll them.
 //!
-//! Most timers are made by a task on a bound thread. Two thread-locals identify its shard:
-//! `tokio::runtime::worker_index()` returns which worker this thread runs, and [`LOCAL`] knows the
-//! runtime. Reading them writes nothing that threads share, whereas getting the current handle
-//! takes a reference to it.
+//! Tokio lends nobody its current handle; getting it counts a reference, on a cache line that all
+//! workers use. So a worker remembers its runtime. Two facts never change: a thread that runs a task
+//! of a multi-thread runtime belongs to that runtime's pool for as long as it lives, and of all
+//! schedulers, only a multi-thread runtime's has workers with an index above 0. Together they prove
+//! that a pool thread with such an index runs a worker of its own runtime.
 //!
-//! **A timer is armed in the shard of the worker that polls it first.** A server that spawns
-//! `timeout(limit, serve(connection))` makes all timers on the worker that accepts, and other
-//! workers poll them. So a bound thread that polls an idle timer compares the timer's home with its
-//! own, and takes the timer along if both have the same driver. (Timers of a custom driver stay in
-//! the shard in which they were made.)
-//!
-//! | where | `worker_index()` | the timer's driver |
+//! | `worker_index()` | where | the timer's runtime |
 //! | --- | --- | --- |
-//! | a task on a worker, even inside `enter(other)` or another multi-thread runtime's `block_on` | the worker's | the worker's |
-//! | `block_in_place`, `spawn_blocking`, any other thread | none | the current handle's |
-//! | a current-thread runtime | 0 | the current handle's; on a thread that is still bound to worker 0, the worker's |
+//! | above 0 | a worker, even inside `enter(other)` | the pool's |
+//! | 0, and the current handle is a multi-thread runtime's | the first worker, even inside `enter(other)` | the pool's, on a pool thread |
+//! | 0, and the current handle is a current-thread runtime's | that runtime, on whichever thread | the current handle's |
+//! | none | `block_in_place`, `spawn_blocking`, any other thread | the current handle's |
+//!
+//! Index 0 alone proves nothing, because a thread that gave its worker away may drive a current-thread
+//! runtime. So the first worker asks for the handle each time. (If it has entered a current-thread
+//! runtime, it takes the third row, which is what Tokio's own timers do.)
 //!
 //! # Ground rules
 //!
-//! * **Bind a thread only in a task that was spawned for that purpose**, never because of a runtime
-//!   handle. A handle identifies the current context, not the worker that this thread runs. But
-//!   whichever thread runs a task of the runtime is a worker of it. Until a thread is bound, the
-//!   current handle decides. A thread that is a worker of one runtime never becomes a worker of
-//!   another.
-//! * **Binding a thread to a worker ends that worker's previous binding** (in a shared shard, only
-//!   binding the lowest index ends bindings, and it ends all: see `next_binding`). After
-//!   `block_in_place`, another thread may have the worker, and this thread may run blocking tasks.
-//!   When the other thread requests a binding, usually with its first timer, it increments the
-//!   shard's binding number, which ends this thread's binding. A timer of another runtime, made
-//!   inside `block_in_place`, unbinds the thread, too.
+//! * **Believe that a thread belongs to a pool only in a task that was spawned to find out**, never
+//!   because of a handle, which may be that of a runtime that was entered. Until that task has run,
+//!   the current handle decides.
+//! * **Use the noted home only as a cache**: compare the runtime that it was noted for, and ask the
+//!   registry if it is another.
 //! * **Change no entry without the shard's lock, even as the shard's worker**, because two threads
 //!   may have the same index: one is just back from `block_in_place`, or in a `block_on` inside it.
-//!   A binding decides only where new timers go. `is_own_home` decides only whether a cancel tries
-//!   the lock or is queued, and whether an idle timer may move.
+//!   `is_own_home` decides only whether a cancel tries the lock or is queued.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -51,75 +45,50 @@ use super::registry;
 use super::wakers::contain;
 use crate::platform::{thread_local, worker_index};
 
-/// The worker that a thread is bound to: its index in the runtime, and the number of this binding,
-/// which `Shard::binding` shows until a binding is requested again, or the driver ends.
-#[derive(Clone, Copy)]
-struct Worker {
-    index: u32,
-    binding: u32,
-}
-
 /// A thread's data for its timers, on a single cache line.
 #[repr(align(64))]
 struct Local {
-    /// The address of the home for timers that the free functions make on this thread.
+    /// The multi-thread runtime whose pool this thread belongs to, once that is known.
+    pool: Cell<Option<runtime::Id>>,
+    /// The runtime for which the driver of [`HOME`] runs.
+    runtime: Cell<Option<runtime::Id>>,
+    /// The worker index that this thread had when `HOME` was noted.
+    index: Cell<Option<usize>>,
+    /// The runtime whose timers are made here if its handle is the current one. (`HOME` is noted for it.)
+    usual: Cell<Option<runtime::Id>>,
+    /// The address of `HOME`.
     home: Cell<*const Home>,
     /// The address of the home in which it made its last timer of a [`Handle`](crate::Handle).
     of_handle: Cell<*const Home>,
-    /// The runtime for which the driver of `home` runs.
-    runtime: Cell<Option<runtime::Id>>,
-    worker: Cell<Option<Worker>>,
-    /// Number of timers that this thread has made without a binding since it was last bound.
-    made_unbound: Cell<u32>,
-    /// Number of first polls, without a binding, of timers that were made elsewhere. They are
-    /// counted apart, because some may be another runtime's, and do not lead to a binding.
-    polled_unbound: Cell<u32>,
+    /// Number of timers that this thread has made without knowing its pool.
+    made: Cell<u32>,
 }
 
 thread_local! {
     static LOCAL: Local = const {
         Local {
+            pool: Cell::new(None),
+            runtime: Cell::new(None),
+            index: Cell::new(None),
+            usual: Cell::new(None),
             home: Cell::new(ptr::null()),
             of_handle: Cell::new(ptr::null()),
-            runtime: Cell::new(None),
-            worker: Cell::new(None),
-            made_unbound: Cell::new(0),
-            polled_unbound: Cell::new(0),
+            made: Cell::new(0),
         }
     };
 }
 
 thread_local! {
-    /// The home for timers that the free functions make on this thread. (It is apart from [`LOCAL`],
-    /// because reading a thread-local that has a destructor costs more.)
+    /// The home in which this thread arms timers. (It is apart from [`LOCAL`], because reading a
+    /// thread-local that has a destructor costs more.)
     static HOME: Cell<Option<Arc<Home>>> = const { Cell::new(None) };
 }
 
 impl Local {
-    /// Returns `true` if this thread was bound to the home's worker, and still is.
-    #[inline]
-    fn is_bound(&self, home: &Home) -> bool {
-        self.worker.get().is_some_and(|worker| {
-            home.shard.binding() == worker.binding && worker_index() == Some(worker.index as usize)
-        })
+    /// Returns the runtime and the worker index for which `HOME` was noted.
+    fn noted(&self) -> (Option<runtime::Id>, Option<usize>) {
+        (self.runtime.get(), self.index.get())
     }
-}
-
-/// Returns this thread's home if `accepts` takes it.
-#[inline]
-fn home_if(accepts: impl FnOnce(&Local, &Home) -> bool) -> Option<Arc<Home>> {
-    LOCAL.with(|local| {
-        let find = |place: &Cell<Option<Arc<Home>>>| {
-            // Taken out, so that no borrow is held while `accepts` runs.
-            let home = place.take()?;
-            let found = accepts(local, &home).then(|| Arc::clone(&home));
-            // The place is empty, so `forget` leaks nothing.
-            mem::forget(place.replace(Some(home)));
-            found
-        };
-        // A destructor of another thread-local may make timers after `HOME` is gone.
-        HOME.try_with(find).ok().flatten()
-    })
 }
 
 std::thread_local! {
@@ -130,16 +99,10 @@ std::thread_local! {
     };
 }
 
-fn set_home(home: &Arc<Home>, runtime: runtime::Id, worker: Option<Worker>) {
-    LOCAL.with(|local| {
-        local.home.set(Arc::as_ptr(home));
-        local.runtime.set(Some(runtime));
-        local.worker.set(worker);
-    });
-    let _ = HOME.try_with(|place| place.set(Some(Arc::clone(home))));
-}
-
-/// Returns the home for a timer of the free functions.
+/// Whose timer it is.
+///
+/// Returns the runtime that a timer of the free functions belongs to, and starts that runtime's driver
+/// if necessary.
 ///
 /// # Panics
 ///
@@ -147,63 +110,148 @@ fn set_home(home: &Arc<Home>, runtime: runtime::Id, worker: Option<Worker>) {
 /// line.
 #[inline]
 #[track_caller]
-pub(crate) fn home() -> Arc<Home> {
-    match home_if(Local::is_bound) {
-        Some(home) => home,
+pub(crate) fn runtime() -> runtime::Id {
+    let of_worker = LOCAL.with(|local| {
+        let pool = local.pool.get()?;
+        let noted = local.index.get().filter(|&index| index > 0)?;
+        (worker_index() == Some(noted)).then_some(pool)
+    });
+    match of_worker {
+        Some(runtime) => runtime,
         None => by_handle(),
     }
 }
 
-/// Panics where [`home`] does, except in a runtime without timers if this thread has made another
-/// runtime's timer. This is cheaper, because it does not find the home.
+/// Panics where [`runtime`] does, except in a runtime without timers if this thread has made another
+/// runtime's timer. This is cheaper, because it need not ask for the handle.
 #[inline]
 #[track_caller]
 pub(crate) fn require_runtime() {
-    // A bound thread was started by its worker's runtime and stays inside. Any thread with a worker
-    // index is inside a runtime now.
+    // Tokio runs a pool's threads inside their runtime. Any thread with a worker index is inside a
+    // runtime now.
     let is_inside = LOCAL.with(|local| {
-        local.worker.get().is_some() || !local.home.get().is_null() && worker_index().is_some()
+        local.pool.get().is_some() || local.runtime.get().is_some() && worker_index().is_some()
     });
     if !is_inside {
         by_handle();
     }
 }
 
-/// Returns the home in the current handle's driver, which is started if necessary, and requests a
-/// binding if this is the time. On a current-thread runtime, normally every timer comes here.
+/// Returns the runtime of a new timer if the current handle has to be asked. On a current-thread
+/// runtime, and on the first worker of any other, every timer comes here.
 #[inline(never)]
 #[track_caller]
-fn by_handle() -> Arc<Home> {
+fn by_handle() -> runtime::Id {
     let handle = Handle::current();
-    let runtime = handle.id();
-    let is_of = |local: &Local, home: &Home| {
-        local.runtime.get() == Some(runtime) && !home.shard.is_closed()
-    };
-    let home = match home_if(is_of) {
-        Some(home) => home,
-        None => {
-            let home = Arc::clone(home_in(&registry::driver_of(&handle)));
-            set_home(&home, runtime, None);
-            home
-        }
-    };
-    if handle.runtime_flavor() != RuntimeFlavor::CurrentThread
-        && is_time_to_bind(|local| &local.made_unbound)
-    {
-        request_binding(&handle, &home);
+    let here = handle.id();
+    if LOCAL.with(|local| local.usual.get()) == Some(here) {
+        return here;
     }
-    home
+    by_unusual_handle(&handle)
+}
+
+/// Finds out the runtime of a new timer, by the table at the head of this file, and notes the home.
+#[cold]
+#[track_caller]
+fn by_unusual_handle(handle: &Handle) -> runtime::Id {
+    let index = worker_index();
+    let is_current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
+    let is_worker = index.is_some() && !(index == Some(0) && is_current_thread);
+    let (pool, noted) = LOCAL.with(|local| (local.pool.get(), local.noted()));
+    let runtime = pool.filter(|_| is_worker).unwrap_or(handle.id());
+    if noted != (Some(runtime), index) {
+        let driver = match runtime == handle.id() {
+            true => Some(registry::driver_of(handle)),
+            false => registry::find(runtime),
+        };
+        driver.inspect(|driver| note(driver, runtime, index));
+    }
+    if is_current_thread || pool == Some(handle.id()) && index == Some(0) {
+        LOCAL.with(|local| local.usual.set(Some(runtime)));
+    } else if pool.is_none() && is_worker && is_time_to_ask() {
+        contain(|| drop(handle.spawn(async move { know_pool(runtime) })));
+    }
+    runtime
+}
+
+/// Where a timer is armed.
+///
+/// Returns this thread's home in the driver of this runtime, or `None` if the driver has ended.
+#[inline]
+pub(super) fn home_in(runtime: runtime::Id) -> Option<Arc<Home>> {
+    let noted = LOCAL.with(|local| local.runtime.get());
+    match (noted == Some(runtime)).then(noted_home).flatten() {
+        Some(home) => Some(home),
+        None => look_up(runtime),
+    }
+}
+
+#[inline]
+fn noted_home() -> Option<Arc<Home>> {
+    let read = |place: &Cell<Option<Arc<Home>>>| {
+        let home = place.take();
+        let found = home.clone();
+        // The place is empty, so `forget` leaks nothing.
+        mem::forget(place.replace(home));
+        found
+    };
+    // A destructor of another thread-local may use timers after `HOME` is gone.
+    HOME.try_with(read).ok().flatten()
+}
+
+/// Finds the home of a timer that another thread made, or that is another runtime's.
+#[cold]
+fn look_up(runtime: runtime::Id) -> Option<Arc<Home>> {
+    let driver = registry::find(runtime)?;
+    // A worker that polls the timers of others may make none itself. The timers of another runtime
+    // displace nothing that this thread knows.
+    if LOCAL
+        .with(|local| local.pool.get())
+        .is_none_or(|pool| pool == runtime)
+    {
+        note(&driver, runtime, worker_index());
+    }
+    Some(Arc::clone(home_of_this_thread(&driver)))
+}
+
+/// Notes this thread's home in the driver of this runtime.
+fn note(driver: &Driver, runtime: runtime::Id, index: Option<usize>) {
+    let home = home_of_this_thread(driver);
+    LOCAL.with(|local| {
+        local.runtime.set(Some(runtime));
+        local.index.set(index);
+        local.usual.set(None);
+        local.home.set(Arc::as_ptr(home));
+    });
+    let _ = HOME.try_with(|place| place.set(Some(Arc::clone(home))));
+}
+
+/// Forgets a home that has closed, so that the runtime's next timer starts another driver.
+#[cold]
+pub(super) fn forget(home: &Home) {
+    LOCAL.with(|local| {
+        if ptr::eq(local.home.get(), home) {
+            local.runtime.set(None);
+            local.usual.set(None);
+        }
+    });
+}
+
+/// Forgets a home that was noted while this thread ran another worker. Call this if its shard is busy.
+pub(super) fn forget_if_moved(home: &Home) {
+    if LOCAL.with(|local| local.index.get()) != worker_index() {
+        forget(home);
+    }
 }
 
 /// Returns this thread's home in a known driver, and notes it for [`is_own_home`].
 pub(crate) fn home_of(driver: &Driver) -> Arc<Home> {
-    let home = home_in(driver);
+    let home = home_of_this_thread(driver);
     LOCAL.with(|local| local.of_handle.set(Arc::as_ptr(home)));
     Arc::clone(home)
 }
 
-/// Returns this thread's home in a driver.
-fn home_in(driver: &Driver) -> &Arc<Home> {
+fn home_of_this_thread(driver: &Driver) -> &Arc<Home> {
     driver.home(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
 }
 
@@ -218,85 +266,33 @@ pub(super) fn is_own_home(home: &Home) -> bool {
 #[cfg(all(test, loom))]
 pub(super) use crate::platform::fake::is_own_home;
 
-/// Returns the home of the worker that this thread is bound to, if it has the same driver as `home`,
-/// which must not be one of this thread's homes. A worker that is not bound requests a binding, because
-/// it may poll many timers that were made elsewhere, and make none. The timers of a custom driver, and
-/// of a current-thread runtime, stay where they were made, because no thread is bound to their shards.
-#[inline(never)]
-pub(super) fn bound_home_like(home: &Home) -> Option<Arc<Home>> {
-    let settings = &home.alarm.settings;
-    if !settings.is_default || settings.current_thread {
-        return None;
-    }
-    let bound = home_if(Local::is_bound);
-    if bound.is_none() && is_time_to_bind(|local| &local.polled_unbound) {
-        let handle = Handle::try_current().ok()?;
-        let driver = registry::find(handle.id())?;
-        if home.has_same_driver(&driver.homes[0]) {
-            request_binding(&handle, home);
-        }
-    }
-    bound.filter(|own| own.has_same_driver(home))
+/// Returns the noted home if it has the same driver as `home`. (The timers of a custom driver stay
+/// where they were made.)
+#[cold]
+pub(super) fn own_home_like(home: &Home) -> Option<Arc<Home>> {
+    noted_home().filter(|own| own.has_same_driver(home))
 }
 
-/// Number of timers that an unbound worker makes, or polls first, before its second request for a
-/// binding. The wait then doubles each time, because a single poll may make millions of timers, and
-/// no task runs before it returns.
-const BINDING_INTERVAL: u32 = 256;
+/// Number of timers that a thread makes before its second request. The wait then doubles each time,
+/// because a single poll may make millions of timers, and no task runs before it returns.
+const INTERVAL: u32 = 256;
 
-/// Counts a timer of an unbound worker, and returns `true` if this is the time to request a
-/// binding. Requests are repeated, because another thread may steal the task that binds, but rare,
+/// Counts a timer of a thread that does not know its pool, and returns `true` if this is the time to
+/// ask. Requests are repeated, because another thread may steal the task that answers, but rare,
 /// because that task may wait behind one that makes many timers.
-fn is_time_to_bind(count: impl FnOnce(&Local) -> &Cell<u32>) -> bool {
-    if worker_index().is_none() {
-        return false;
-    }
-    let unbound = LOCAL.with(|local| {
-        let unbound = count(local);
-        unbound.replace(unbound.get().saturating_add(1))
+fn is_time_to_ask() -> bool {
+    let made = LOCAL.with(|local| {
+        let made = local.made.get();
+        local.made.replace(made.saturating_add(1))
     });
-    unbound == 0 || unbound >= BINDING_INTERVAL && unbound.is_power_of_two()
+    made == 0 || made >= INTERVAL && made.is_power_of_two()
 }
 
-/// Spawns a task that binds the thread that runs it, most likely this thread. Do not call this for
-/// a current-thread runtime, because its thread may run other runtimes.
-fn request_binding(handle: &Handle, home: &Home) {
-    let Some(index) = worker_index() else { return };
-    let driver = home.driver().filter(|driver| driver.is_open());
-    let Some(driver) = driver else { return };
-    // This index now belongs to this thread, so no other thread may stay bound to it. (If this thread
-    // is a worker of another runtime and has entered this one, a rightful binding ends, and that worker
-    // requests another.)
-    next_binding(driver.home(index), index);
-    let runtime = handle.id();
-    // This calls the runtime's hooks for tasks.
-    contain(|| drop(handle.spawn(async move { bind(&driver, runtime) })));
-}
-
-/// Binds this thread to the worker that it runs.
-fn bind(driver: &Driver, runtime: runtime::Id) {
-    let Some(index) = worker_index() else { return };
-    let home = driver.home(index);
-    // End the previous binding before checking that the driver is open. If the driver closes after
-    // the check, that ends this binding.
-    let binding = next_binding(home, index);
-    if driver.is_open() {
-        let index = index as u32;
-        set_home(home, runtime, Some(Worker { index, binding }));
-        LOCAL.with(|local| {
-            local.made_unbound.set(0);
-            local.polled_unbound.set(0);
-        });
-    }
-}
-
-/// Ends the home's binding, and returns the number of the next. If several workers share a shard,
-/// only the one with the lowest index ends it. The others get the present number, so their bindings
-/// end with the first one's, and `is_bound` tells them apart by their index.
-fn next_binding(home: &Home, index: usize) -> u32 {
-    match index == home.index {
-        true => home.shard.end_binding(),
-        false => home.shard.binding(),
+/// Notes that this thread, which runs a task of this multi-thread runtime, belongs to its pool.
+fn know_pool(runtime: runtime::Id) {
+    LOCAL.with(|local| local.pool.set(Some(runtime)));
+    if let Some(driver) = registry::find(runtime) {
+        note(&driver, runtime, worker_index());
     }
 }
 

@@ -89,7 +89,7 @@ use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
-use crate::platform::{self, AtomicU32, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
+use crate::platform::{self, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::settings::BATCH;
 use crate::timing_wheel::core::Core;
 
@@ -146,10 +146,6 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// The number of the present binding. A request for a binding, a binding (see `next_binding`)
-    /// and the driver's end increment it. No lock is needed. A thread that was bound with another
-    /// number is not the shard's worker any more.
-    binding: AtomicU32,
 }
 
 /// Cancels from other threads, and cancels that found the shard busy.
@@ -284,17 +280,6 @@ impl Shard {
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.clock() == Tick::NEVER
-    }
-
-    /// Returns the number of the present binding.
-    #[inline]
-    pub(super) fn binding(&self) -> u32 {
-        self.published.binding.load(Ordering::Acquire)
-    }
-
-    /// Ends the present binding and returns the number of the next one.
-    pub(super) fn end_binding(&self) -> u32 {
-        self.published.binding.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Makes sure that `next` is not later than `when`. Call this under the lock.

@@ -1,15 +1,16 @@
-//! A timer: its home and, while armed, the key of its entry and the identity of the entry's waker.
-//! This file has its states and polls it; `timer/changes.rs` arms, resets and cancels it. The terms
-//! are defined in `driver/mod.rs`.
+//! A timer: whose it is, and once it is placed, its home and, while armed, the key of its entry and
+//! the identity of the entry's waker. This file has its states and polls it; `timer/changes.rs` arms,
+//! resets and cancels it. The terms are defined in `driver/mod.rs`.
 //!
 //! # States
 //!
 //! | state | meaning | left by |
 //! | --- | --- | --- |
-//! | `Idle` | The timer is not armed. | poll, reset |
-//! | `Armed` | The timer was put into its shard's wheel. Until the shard's clock reaches `when`, `key` names the timer's entry. After that the entry is the driver's, and the timer does not use `key` again. | poll, reset, cancel, drop |
-//! | `Done` | The timer has fired, or was found due. Its owner may store the waker of the poll that was ready, with [`keep`](Timer::keep), because a later reset must wake that task even if the task does not poll again before the new deadline. | reset, cancel, drop; after the end of the driver, poll |
-//! | `HandedOver` | The driver has shut down, and a timer of Tokio's own has taken over. | cancel, drop |
+//! | `Unplaced` | The timer knows its runtime, and when it was made. It has no home, so a timeout around a future that is ready immediately counts no reference. | poll, reset |
+//! | `Placed`, `Idle` | The timer has a home and is not armed. | poll, reset |
+//! | `Placed`, `Armed` | The timer was put into its shard's wheel. Until the shard's clock reaches `when`, `key` names the timer's entry. After that the entry is the driver's, and the timer does not use `key` again. | poll, reset, cancel, drop |
+//! | `Placed`, `Done` | The timer has fired, or was found due. Its owner may store the waker of the poll that was ready, with [`keep`](Timer::keep), because a later reset must wake that task even if the task does not poll again before the new deadline. | reset, cancel, drop; after the end of the driver, poll |
+//! | `HandedOver` | The driver has shut down, and a timer of Tokio's own has taken over, or will do so in the next poll. | drop |
 //!
 //! # Ground rules
 //!
@@ -40,7 +41,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use tokio::runtime::Handle;
+use tokio::runtime::{self, Handle};
 use tokio::task::coop;
 
 use super::context;
@@ -50,15 +51,28 @@ use super::wakers::WakerId;
 use crate::clock::Tick;
 
 /// The driver's side of a `Sleep`.
-pub(crate) struct Timer {
+pub(crate) enum Timer {
+    Unplaced {
+        runtime: runtime::Id,
+        /// The tick at which the timer was made, or [`Tick::ZERO`] if the clock was not read.
+        made_at: Tick,
+    },
+    Placed(Placed),
+    HandedOver {
+        sleep: Option<Pin<Box<tokio::time::Sleep>>>,
+    },
+}
+
+/// A timer that has a home.
+pub(crate) struct Placed {
     home: Arc<Home>,
     state: State,
 }
 
 enum State {
     Idle,
-    /// Not an [`EntryRef`], so that the enum's tag fits into the padding after `key`, and a `Sleep`
-    /// into 48 bytes.
+    /// Not an [`EntryRef`], so that the tags fit into the padding after `key`, and a `Sleep` into 48
+    /// bytes.
     Armed {
         key: u32,
         when: Tick,
@@ -67,35 +81,21 @@ enum State {
     Done {
         waker: Option<Waker>,
     },
-    HandedOver {
-        sleep: Pin<Box<tokio::time::Sleep>>,
-    },
 }
 
 /// Creating a timer, which arms nothing.
 impl Timer {
-    /// Creates a timer of this thread's driver.
+    /// Creates a timer of this thread's runtime, at `made_at`, or at [`Tick::ZERO`] if the clock was
+    /// not read.
     ///
     /// # Panics
     ///
     /// Panics outside a runtime, and in a runtime without timers, at the caller's line.
     #[inline]
     #[track_caller]
-    pub(crate) fn new() -> Self {
-        Timer::at(context::home())
-    }
-
-    /// Creates a timer like [`new`](Self::new). `now` is the time. Also checks the shard for timers
-    /// that are late or due soon. A multi-thread runtime that keeps creating timers therefore fires
-    /// them on time, even if it rarely gets to poll Tokio's time driver.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn new_at(now: Tick) -> Self {
-        let home = context::home();
-        if home.shard.is_due_soon(now) {
-            return Timer::at(checked(home, now));
-        }
-        Timer::at(home)
+    pub(crate) fn new(made_at: Tick) -> Self {
+        let runtime = context::runtime();
+        Timer::Unplaced { runtime, made_at }
     }
 
     /// Creates a timer of the given driver.
@@ -107,33 +107,52 @@ impl Timer {
     #[inline]
     pub(super) fn at(home: Arc<Home>) -> Self {
         let state = State::Idle;
-        Timer { home, state }
+        Timer::Placed(Placed { home, state })
     }
-}
 
-/// Checks a shard for late timers. Out of line, and called before the timer exists: a timer that
-/// exists during a call has to be stored in memory.
-#[cold]
-fn checked(home: Arc<Home>, now: Tick) -> Arc<Home> {
-    home.check_for_late(now);
-    home
+    /// Gives an unplaced timer this thread's home in the driver of its runtime, and checks there for
+    /// timers that are late or due soon. So a multi-thread runtime that keeps arming timers fires them
+    /// on time, even if it rarely gets to poll Tokio's time driver.
+    #[inline(always)]
+    fn place(&mut self) {
+        let Timer::Unplaced { runtime, made_at } = *self else {
+            return;
+        };
+        let placed = match context::home_in(runtime) {
+            Some(home) => {
+                if home.shard.is_due_soon(made_at) {
+                    home.check_for_late(made_at);
+                }
+                Timer::at(home)
+            }
+            // The driver has ended.
+            None => Timer::HandedOver { sleep: None },
+        };
+        // An unplaced timer owns nothing that would have to be dropped.
+        mem::forget(mem::replace(self, placed));
+    }
 }
 
 /// Polling.
 impl Timer {
-    /// Returns `true` if the timer is idle, so that the next poll arms it.
+    /// Returns `true` if the next poll arms the timer.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle)
+        match self {
+            Timer::Unplaced { .. } => true,
+            Timer::Placed(Placed { state, .. }) => matches!(state, State::Idle),
+            Timer::HandedOver { .. } => false,
+        }
     }
 
     /// Returns `true` if the timer is pending with this very waker, so that a poll changes nothing.
     #[inline]
     pub(crate) fn is_pending_with(&self, polled_with: &Waker) -> bool {
-        match self.state {
-            State::Armed { when, waker, .. } => {
-                waker.is(polled_with) && self.home.shard.clock() < when
-            }
+        match self {
+            Timer::Placed(Placed {
+                home,
+                state: State::Armed { when, waker, .. },
+            }) => waker.is(polled_with) && home.shard.clock() < *when,
             _ => false,
         }
     }
@@ -150,10 +169,15 @@ impl Timer {
     /// May panic if the runtime has shut down, as the head of this file says.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.is_idle() {
-            self.move_to_own_home();
-            let is_fast = deadline >= self.home.shard.fast_path_from();
-            if is_fast && self.arm_at_home(deadline, waker.clone()).is_ok() {
-                return Poll::Pending;
+            match self {
+                Timer::Placed(placed) => placed.move_to_own_home(),
+                _ => self.place(),
+            }
+            if let Timer::Placed(placed) = self {
+                let is_fast = deadline >= placed.home.shard.fast_path_from();
+                if is_fast && placed.arm_at_home(deadline, waker.clone()).is_ok() {
+                    return Poll::Pending;
+                }
             }
         }
         self.poll_slow(deadline, waker)
@@ -162,25 +186,81 @@ impl Timer {
     /// Polls a timer that is not idle, or whose deadline is near, or whose shard is busy.
     #[inline(never)]
     fn poll_slow(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if let State::HandedOver { sleep } = &mut self.state {
-            return poll_tokios(sleep, waker);
+        match self {
+            Timer::Placed(placed) => {
+                if let Some(polled) = placed.poll(deadline, waker) {
+                    return polled;
+                }
+                context::forget(&placed.home);
+            }
+            Timer::HandedOver { sleep: Some(sleep) } => return poll_tokios(sleep, waker),
+            _ => {}
         }
+        self.hand_over(deadline, waker)
+    }
+
+    /// Stores the waker of a poll that was ready, so that a reset wakes that task. The owner calls
+    /// this after such a poll, unless it always polls the timer again after resetting it.
+    pub(crate) fn keep(&mut self, with: &Waker) {
+        if let Timer::Placed(Placed {
+            state: State::Done { waker },
+            ..
+        }) = self
+        {
+            waker.get_or_insert_with(|| with.clone()).clone_from(with);
+        }
+    }
+
+    /// Returns `true` if the timer has fired or was found due, or if the runtime has shut down
+    /// since it was armed, which fires all of its timers.
+    pub(crate) fn is_elapsed(&self) -> bool {
+        match self {
+            Timer::Unplaced { .. } => false,
+            Timer::Placed(Placed { home, state }) => match state {
+                State::Idle => false,
+                State::Armed { when, .. } => !home.shard.admits(*when),
+                State::Done { .. } => true,
+            },
+            Timer::HandedOver { sleep } => sleep.as_ref().is_none_or(|sleep| sleep.is_elapsed()),
+        }
+    }
+
+    /// Hands over to a timer of Tokio's own, and polls that.
+    ///
+    /// # Panics
+    ///
+    /// Panics under the same conditions as Tokio's timer, with the same message.
+    #[cold]
+    fn hand_over(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
+        if Handle::try_current().is_err() {
+            panic!("A Tokio 1.x context was found, but it is being shutdown.");
+        }
+        let mut sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
+        let polled = poll_tokios(&mut sleep, waker);
+        *self = Timer::HandedOver { sleep: Some(sleep) };
+        polled
+    }
+}
+
+impl Placed {
+    /// Polls on the slow path. Returns `None` if the driver has shut down.
+    fn poll(&mut self, deadline: Tick, waker: &Waker) -> Option<Poll<()>> {
         let is_pending = match &self.state {
             State::Idle => self.arm(deadline, waker.clone()).is_ok(),
             State::Armed { .. } => self.poll_armed(waker),
-            _ => false,
+            State::Done { .. } => false,
         };
         if is_pending {
-            return Poll::Pending;
+            return Some(Poll::Pending);
         }
         if self.home.shard.is_closed() {
-            return self.hand_over(deadline, waker);
+            return None;
         }
         // A timer that was done before keeps the waker of an earlier poll.
         if !matches!(self.state, State::Done { .. }) {
             self.state = State::Done { waker: None };
         }
-        Poll::Ready(())
+        Some(Poll::Ready(()))
     }
 
     /// Gives an armed timer the waker of this poll. Returns `false` if the timer has fired, or if the
@@ -202,41 +282,6 @@ impl Timer {
         }
         drop(old);
         true
-    }
-
-    /// Stores the waker of a poll that was ready, so that a reset wakes that task. The owner calls
-    /// this after such a poll, unless it always polls the timer again after resetting it.
-    pub(crate) fn keep(&mut self, with: &Waker) {
-        if let State::Done { waker } = &mut self.state {
-            waker.get_or_insert_with(|| with.clone()).clone_from(with);
-        }
-    }
-
-    /// Returns `true` if the timer has fired or was found due, or if the runtime has shut down
-    /// since it was armed, which fires all of its timers.
-    pub(crate) fn is_elapsed(&self) -> bool {
-        match &self.state {
-            State::Idle => false,
-            State::Armed { when, .. } => !self.home.shard.admits(*when),
-            State::Done { .. } => true,
-            State::HandedOver { sleep } => sleep.is_elapsed(),
-        }
-    }
-
-    /// Hands over to a timer of Tokio's own, and polls that.
-    ///
-    /// # Panics
-    ///
-    /// Panics under the same conditions as Tokio's timer, with the same message.
-    #[cold]
-    fn hand_over(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if Handle::try_current().is_err() {
-            panic!("A Tokio 1.x context was found, but it is being shutdown.");
-        }
-        let mut sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
-        let polled = poll_tokios(&mut sleep, waker);
-        self.state = State::HandedOver { sleep };
-        polled
     }
 }
 
@@ -270,10 +315,7 @@ impl State {
     /// `Idle`, `Armed`, or `Done` whose waker was taken out, as `reset_unarmed` does.
     #[inline(always)]
     fn overwrite(&mut self, next: State) {
-        debug_assert!(!matches!(
-            self,
-            State::Done { waker: Some(_) } | State::HandedOver { .. }
-        ));
+        debug_assert!(!matches!(self, State::Done { waker: Some(_) }));
         mem::forget(mem::replace(self, next));
     }
 
@@ -286,7 +328,7 @@ impl State {
     }
 }
 
-impl Drop for Timer {
+impl Drop for Placed {
     #[inline]
     fn drop(&mut self) {
         // Only an armed timer needs a call.

@@ -11,7 +11,7 @@ use std::task::{Context, Waker};
 
 pub(crate) use std::sync::{
     Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 pub(crate) use std::thread::yield_now;
 pub(crate) use std::thread_local;

@@ -1,5 +1,6 @@
 //! On a worker of a multi-thread runtime, a timer belongs to the worker's runtime; anywhere else,
-//! it belongs to the current runtime.
+//! it belongs to the current runtime. (The exception is the first worker inside the `enter()` of a
+//! current-thread runtime.)
 //!
 //! These tests also cover a consequence of that rule, its remedy (`current()` of `wheel::Handle`,
 //! here `Timers`), and workers that move to another thread.
@@ -8,33 +9,52 @@ use crate::everywhere::*;
 
 use std::cell::Cell;
 use std::iter::repeat_with;
+use std::sync::Barrier;
 
 use support::inside;
 
 use wheel::Sleep;
 
-/// Makes a few timers, after which this thread is bound to its worker.
-async fn be_bound() {
-    for _ in 0..3 {
-        sleep(ms(1)).await;
+/// Makes enough timers for a worker to learn whose pool its thread belongs to.
+async fn learn_the_pool() {
+    for made in 1..=70_000 {
+        drop(sleep(HOUR));
+        if made % 250 == 0 {
+            yield_now().await;
+        }
     }
 }
 
-/// Makes a timer on a worker with `make`, and polls it. Asserts how many timers are then pending in
-/// the worker's runtime, and how many in the other one.
+/// Makes a timer on a worker with `make`, and polls it: on the first worker, and on the second of two. Asserts how many
+/// timers are then pending in the worker's runtime, and how many in the other one.
 #[track_caller]
-fn belong_to(which: [usize; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
-    let local = with_workers(0).build_local(Default::default());
-    let (current, local, multi) = (current_thread(), local.unwrap(), multi_thread(2));
-    for other in [current.handle(), local.handle(), multi.handle()] {
-        let (here, handle) = (multi_thread(1), other.clone());
-        let made = here.spawn(async move {
-            be_bound().await;
-            let _made = armed(make(&handle));
-            let pending = || Timers::current().pending();
-            [Handle::current(), handle].map(|runtime| inside(&runtime, pending))
+fn belong_to(
+    other: &Handle,
+    which: [[usize; 2]; 2],
+    make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static,
+) {
+    for workers in [1, 2] {
+        let (here, meet) = (multi_thread(workers), Arc::new(Barrier::new(workers)));
+        let on_each = (0..workers).map(|_| {
+            let (meet, handle) = (Arc::clone(&meet), other.clone());
+            here.spawn(async move {
+                learn_the_pool().await;
+                // The tasks are on different workers now, until they meet again.
+                meet.wait();
+                let is_last = tokio::runtime::worker_index() == Some(workers - 1);
+                let made = is_last.then(|| armed(make(&handle)));
+                let pending = || Timers::current().metrics().snapshot().pending;
+                let counts = [Handle::current(), handle].map(|runtime| inside(&runtime, pending));
+                meet.wait();
+                made.map(|_| counts)
+            })
         });
-        assert_eq!(within(LIMIT, move || here.block_on(made).unwrap()), which);
+        let on_each: Vec<_> = on_each.collect();
+        let made = within(LIMIT, move || {
+            let mut made = on_each.into_iter();
+            made.find_map(|made| here.block_on(made).unwrap())
+        });
+        assert_eq!(made, Some(which[workers - 1]));
     }
 }
 
@@ -43,20 +63,55 @@ const OTHERS: [usize; 2] = [0, 1];
 
 #[test]
 fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {
-    belong_to(WORKERS, |other| inside(other, || sleep(HOUR)));
+    let make = |other: &Handle| inside(other, || sleep(HOUR));
+    belong_to(multi_thread(2).handle(), [WORKERS; 2], make);
+    // The first worker cannot tell whether it drives a current-thread runtime.
+    let local = with_workers(0).build_local(Default::default()).unwrap();
+    for other in [current_thread().handle(), local.handle()] {
+        belong_to(other, [OTHERS, WORKERS], make);
+    }
 }
 
 #[test]
 fn a_handle_to_a_driver_asks_for_the_current_runtime_exactly() {
-    belong_to(OTHERS, |other| {
-        inside(other, || Timers::current().sleep(HOUR))
-    });
+    let make = |other: &Handle| inside(other, || Timers::current().sleep(HOUR));
+    for other in [current_thread().handle(), multi_thread(2).handle()] {
+        belong_to(other, [OTHERS; 2], make);
+    }
 }
 
 #[test]
 fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
-    belong_to(OTHERS, |other| {
-        block_in_place(|| inside(other, || sleep(HOUR)))
+    let make = |other: &Handle| block_in_place(|| inside(other, || sleep(HOUR)));
+    for other in [current_thread().handle(), multi_thread(2).handle()] {
+        belong_to(other, [OTHERS; 2], make);
+    }
+}
+
+/// B1: the thread gave the first worker away and returned to the pool, and then drives a runtime of its own.
+#[test]
+fn a_thread_that_was_a_worker_makes_timers_of_the_runtime_that_it_drives() {
+    within(LIMIT, || {
+        let here = multi_thread(1);
+        let of_both = here.spawn(async {
+            learn_the_pool().await;
+            let drive = || {
+                let own = current_thread();
+                own.block_on(async {
+                    let _made = armed(sleep(HOUR));
+                    Timers::current().metrics().snapshot().pending
+                })
+            };
+            let inside_a_blocking_section = block_in_place(drive);
+            // This thread returns to the pool, unless it gets the worker back.
+            block_in_place(|| thread::sleep(ms(20)));
+            yield_now().await;
+            let later = join_all([(); 4].map(|()| spawn_blocking(drive))).await;
+            (inside_a_blocking_section, later)
+        });
+        let (first, later) = here.block_on(of_both).unwrap();
+        assert_eq!(first, 1);
+        assert!(later.into_iter().all(|pending| pending.unwrap() == 1));
     });
 }
 
@@ -67,7 +122,7 @@ fn a_timer_made_in_an_entered_runtime_waits_for_the_worker() {
         let (here, there) = (multi_thread(1), multi_thread(1));
         let handle = there.handle().clone();
         let waits = here.spawn(async move {
-            be_bound().await;
+            learn_the_pool().await;
             let task = handle.spawn(inside(&handle, || sleep(ms(100))));
             // This is the only worker, so no thread drives its runtime.
             thread::sleep(ms(300));

@@ -219,7 +219,7 @@ fn a_reset_does_not_panic_where_a_waker_holds_the_drivers_task_up_at_the_end() {
             timers.push(timer);
             runtime.spawn(async {
                 for _ in 0..30 {
-                    drop(sleep(HOUR));
+                    drop(armed(sleep(HOUR)));
                     thread::sleep(Duration::from_micros(300));
                 }
             });

@@ -1,6 +1,5 @@
 //! The sources that fire the alarm: an interval of Tokio's and, with high resolution, a Linux
-//! timerfd. And the *probe*, which asks Tokio which deadlines its time driver has reached, and which
-//! becomes a *watchdog* on a multi-thread runtime.
+//! timerfd. And the *probe*, which asks Tokio which deadlines its time driver has reached.
 //!
 //! # Ground rules
 //!
@@ -22,9 +21,9 @@
 //! **A wake-up that Tokio owes the driver may never come**: if a waker panics, Tokio drops the wakers
 //! that it would have woken after that one. The runtime's other workers go on, but no timer would fire
 //! again, because every later deadline finds the alarm set for an earlier time. So a second timer of
-//! Tokio's follows the alarm at a distance of 100 to 200 ms and wakes the same waker, which runs a pass
-//! if the target has passed. (If Tokio polls its timers so late that both fire together, the panic may
-//! take both along.)
+//! Tokio's follows the alarm at a distance of one to two seconds and wakes the same waker, which runs a
+//! pass if the target has passed. (If Tokio polls its timers so late that both fire together, the panic
+//! may take both along.)
 //!
 //! On a current-thread runtime there is no watchdog: a waker that panics there leaves Tokio no time
 //! driver, and a paused clock would advance to the watchdog.
@@ -69,10 +68,11 @@ use crate::spans;
 /// probe.
 pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) interval: Interval,
-    /// The probe, and on a multi-thread runtime, which is probed only while the driver begins, the
-    /// watchdog. (It is a sleep, because polling an interval that is ready reads the clock.)
+    /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,
+    /// because polling an interval that is ready reads the clock.)
     probe: Pin<Box<Sleep>>,
-    /// When the watchdog fires, or [`Tick::ZERO`] if it is not set.
+    watchdog: Pin<Box<Sleep>>,
+    /// When the watchdog fires, or fired last.
     watched_at: Tick,
     /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
     timerfd: Option<Timerfd>,
@@ -97,11 +97,13 @@ impl AlarmTimer {
         // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
         // would not.
         let probe = Box::pin(time::sleep(Duration::ZERO));
+        let watchdog = Box::pin(time::sleep(Duration::ZERO));
         let mut interval = time::interval(Duration::from_millis(1));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         AlarmTimer {
             interval,
             probe,
+            watchdog,
             watched_at: Tick::ZERO,
             timerfd,
             runtime: runtime.clone(),
@@ -173,15 +175,17 @@ impl AlarmTimer {
         if at < self.watched_at && self.watched_at <= at.saturating_add(2 * WATCH) {
             return;
         }
-        self.watched_at = at.saturating_add(WATCH);
-        arming(|| poll_probe(self.probe.as_mut(), self.watched_at, &self.waker));
+        let at = at.saturating_add(WATCH);
+        let polled = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
+        if polled.is_some_and(|polled| polled.is_pending()) {
+            self.watched_at = at;
+        }
     }
 
     /// Returns `true` if Tokio has reached the millisecond in which this deadline fires. Leaves the
     /// probe unregistered.
     pub(in crate::driver) fn tokio_has_reached(&mut self, deadline: Tick) -> bool {
-        self.watched_at = Tick::ZERO;
-        let is_reached = poll_probe(self.probe.as_mut(), deadline, Waker::noop()).is_ready();
+        let is_reached = poll_sleep(self.probe.as_mut(), deadline, Waker::noop()).is_ready();
         if !is_reached {
             let _unseen = spans::unseen();
             self.probe.as_mut().reset(Tick::ZERO.to_instant());
@@ -206,11 +210,12 @@ impl AlarmTimer {
     }
 }
 
-fn poll_probe(mut probe: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
+/// Resets one of Tokio's sleeps to `at` and polls it.
+fn poll_sleep(mut sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
     let _unseen = spans::unseen();
-    probe.as_mut().reset(at.to_instant());
-    let probe = pin!(coop::unconstrained(probe));
-    probe.poll(&mut Context::from_waker(waker))
+    sleep.as_mut().reset(at.to_instant());
+    let sleep = pin!(coop::unconstrained(sleep));
+    sleep.poll(&mut Context::from_waker(waker))
 }
 
 /// Calls Tokio, which may fire the alarm on this thread. Returns `None` if Tokio panics.
@@ -222,7 +227,7 @@ fn arming<R>(tokio: impl FnOnce() -> R) -> Option<R> {
 }
 
 /// How long after the alarm the watchdog fires.
-const WATCH: Duration = Duration::from_millis(100);
+const WATCH: Duration = Duration::from_secs(1);
 
 thread_local! {
     /// Whether this thread is arming an alarm right now.

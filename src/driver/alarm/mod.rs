@@ -262,6 +262,9 @@ impl Alarm {
             timer.forget_all(now);
         }
         let target = self.settle(shards, now);
+        if target != Tick::NEVER && !self.settings.current_thread {
+            timer.watch(target);
+        }
         if let Some(resumes_by) = self.resumes_by() {
             // Whatever the target is by now, the alarm is set again after the pass that is requested.
             timer.arm_interval(resumes_by, target.min(now));
@@ -269,9 +272,6 @@ impl Alarm {
         } else if timer.set_for == target {
             true
         } else if target != Tick::NEVER {
-            if !self.settings.current_thread {
-                timer.watch(target);
-            }
             self.set(timer, target, now)
         } else {
             self.disarm(timer);

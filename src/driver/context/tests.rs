@@ -1,4 +1,4 @@
-//! Binding threads to workers. These are unit tests, because they count the tasks that do so.
+//! How threads learn whose pool they belong to. These are unit tests, because they count the tasks that tell them.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::task::{Context, Wake, Waker};
 
 use crate::{Duration, sleep};
 
-/// No task runs before the poll returns, so each request for a binding waits longer than the last.
+/// No task runs before the poll returns, so each request waits longer than the last.
 #[test]
-fn a_poll_that_makes_many_timers_requests_few_bindings() {
+fn a_poll_that_makes_many_timers_asks_seldom() {
     const TIMERS: usize = 300_000;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(1).enable_time().build().unwrap();
@@ -24,23 +24,7 @@ fn a_poll_that_makes_many_timers_requests_few_bindings() {
     assert!(tasks <= 15, "{tasks} tasks");
 }
 
-/// Once a thread is bound, its next request comes as soon as ever.
-#[test]
-fn a_thread_that_was_bound_requests_its_next_binding_soon() {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
-    let requests = runtime.spawn(async {
-        drop(sleep(Duration::ZERO));
-        let before = super::LOCAL.with(|local| local.made_unbound.get());
-        while super::LOCAL.with(|local| local.made_unbound.get()) > 0 {
-            tokio::task::yield_now().await;
-        }
-        before
-    });
-    assert_eq!(runtime.block_on(requests).unwrap(), 1);
-}
-
-/// Such a timer binds no thread. If its cancel were late, the waker would stay in the wheel.
+/// If its cancel were late, the waker would stay in the wheel.
 #[test]
 fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -57,7 +41,7 @@ fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
-/// Otherwise the worker's own timers would wait long for their binding.
+/// Otherwise the worker's own timers would ask for the handle for long.
 #[test]
 fn polling_the_timers_of_another_driver_uses_up_no_request() {
     let build = || {
@@ -78,7 +62,7 @@ fn polling_the_timers_of_another_driver_uses_up_no_request() {
         for mut sleep in [custom, foreign] {
             assert!(futures::poll!(&mut sleep).is_pending());
         }
-        super::LOCAL.with(|local| local.made_unbound.get())
+        super::LOCAL.with(|local| local.made.get())
     });
     assert_eq!(runtime.block_on(count).unwrap(), 0);
 }

@@ -136,7 +136,6 @@ impl Shard {
         state.remove_cached();
         self.move_clock(Tick::NEVER);
         self.store_next(Tick::NEVER);
-        self.end_binding();
         self.publish_fast_path(Tick::NEVER);
         let wheel = state.wheel.take();
         drop(state);

@@ -18,7 +18,7 @@ use std::iter;
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::{State, Timer};
+use super::{Placed, State, Timer};
 use crate::clock::Tick;
 use crate::driver::context;
 use crate::driver::lifecycle::Home;
@@ -27,14 +27,14 @@ use crate::driver::wakers::{self, WakerId};
 use crate::platform::{TRIES, back_off};
 
 /// Arming.
-impl Timer {
+impl Placed {
     /// Moves a timer that is not armed to this thread's home, if that has the same driver.
     #[inline(always)]
     pub(super) fn move_to_own_home(&mut self) {
         if context::is_own_home(&self.home) {
             return;
         }
-        if let Some(home) = context::bound_home_like(&self.home) {
+        if let Some(home) = context::own_home_like(&self.home) {
             self.home = home;
         }
     }
@@ -77,6 +77,7 @@ impl Timer {
     /// its own. Waits only while all shards are busy. Gives the waker back if the shard refuses.
     #[cold]
     fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Waker> {
+        context::forget_if_moved(&self.home);
         let Some(driver) = self.home.driver() else {
             return Err(waker);
         };
@@ -116,28 +117,46 @@ impl Timer {
 impl Timer {
     /// Resets the timer to another deadline, without a poll. The waker stays the same.
     pub(crate) fn reset(&mut self, deadline: Tick) {
-        if !self.extend(deadline) {
-            self.reset_slow(deadline);
+        // The fast path: a timer that is armed gets a later deadline.
+        if let Timer::Placed(Placed { home, state }) = self {
+            if let Some(entry) = state.entry() {
+                let is_fast = deadline >= home.shard.fast_path_from();
+                if is_fast && home.shard.extend(entry, deadline) {
+                    return state.set_when(deadline);
+                }
+            }
         }
+        self.reset_slow(deadline);
     }
 
-    /// Resets to a later deadline. This is the fast path. Returns `false` if it does not apply.
-    #[inline(always)]
-    fn extend(&mut self, deadline: Tick) -> bool {
-        let Some(entry) = self.state.entry() else {
-            return false;
-        };
-        let shard = &self.home.shard;
-        if deadline < shard.fast_path_from() || !shard.extend(entry, deadline) {
-            return false;
-        }
-        self.state.set_when(deadline);
-        true
-    }
-
-    /// Resets to any deadline, whether the timer is armed or not.
     #[inline(never)]
     fn reset_slow(&mut self, deadline: Tick) {
+        self.place();
+        match self {
+            Timer::Placed(placed) => placed.reset(deadline),
+            Timer::HandedOver { sleep: Some(sleep) } => {
+                sleep.as_mut().reset(deadline.to_instant());
+            }
+            _ => {}
+        }
+    }
+
+    /// Cancels the timer; the next poll arms it again.
+    pub(crate) fn cancel(&mut self) {
+        match self {
+            Timer::Unplaced { .. } => {}
+            Timer::Placed(placed) => {
+                placed.disarm();
+                placed.state = State::Idle;
+            }
+            Timer::HandedOver { sleep } => *sleep = None,
+        }
+    }
+}
+
+impl Placed {
+    /// Resets to any deadline, whether the timer is armed or not.
+    fn reset(&mut self, deadline: Tick) {
         let Some(entry) = self.state.entry() else {
             return self.reset_unarmed(deadline);
         };
@@ -169,7 +188,6 @@ impl Timer {
     fn reset_unarmed(&mut self, deadline: Tick) {
         self.move_to_own_home();
         let kept = match &mut self.state {
-            State::HandedOver { sleep } => return sleep.as_mut().reset(deadline.to_instant()),
             State::Done { waker } => waker.take(),
             _ => None,
         };
@@ -182,17 +200,11 @@ impl Timer {
 }
 
 /// Cancelling.
-impl Timer {
-    /// Cancels the timer; the next poll arms it again.
-    pub(crate) fn cancel(&mut self) {
-        self.disarm();
-        self.state = State::Idle;
-    }
-
+impl Placed {
     /// Cancels an armed timer and leaves it idle.
     #[inline(never)]
     pub(super) fn disarm(&mut self) {
-        let Timer { home, state } = self;
+        let Placed { home, state } = self;
         let Some(entry) = state.entry() else {
             return;
         };

@@ -72,7 +72,6 @@ fn a_worker_waits_for_the_thread_that_was_its_own() {
             ticks::<T>().await;
             block_in_place(|| thread::sleep(ms(20)));
             yield_now().await;
-            T::sleep(ms(1)).await;
             for _ in 0..5 {
                 let (tell, told) = mpsc::channel();
                 spawn_blocking(move || {
