@@ -27,8 +27,6 @@ pub(crate) struct Settings {
     pub(crate) capacity: usize,
     /// `true` if the driver has high resolution, and so a timerfd.
     pub(crate) is_precise: bool,
-    /// `true` if the free functions of a runtime use the driver.
-    pub(crate) is_default: bool,
     /// `true` on a current-thread runtime, whose clock may be paused.
     pub(crate) current_thread: bool,
 }
@@ -42,7 +40,6 @@ impl Settings {
             tick: None,
             capacity: 0,
             is_precise: false,
-            is_default: false,
             current_thread,
         }
     }

@@ -84,13 +84,6 @@ thread_local! {
     static HOME: Cell<Option<Arc<Home>>> = const { Cell::new(None) };
 }
 
-impl Local {
-    /// Returns the runtime and the worker index for which `HOME` was noted.
-    fn noted(&self) -> (Option<runtime::Id>, Option<usize>) {
-        (self.runtime.get(), self.index.get())
-    }
-}
-
 std::thread_local! {
     /// The number of a thread that is not a worker, which spreads such threads over the shards.
     static NUMBER: usize = {
@@ -154,19 +147,19 @@ fn by_handle() -> runtime::Id {
 #[cold]
 #[track_caller]
 fn by_unusual_handle(handle: &Handle) -> runtime::Id {
-    let index = worker_index();
+    let (here, index) = (handle.id(), worker_index());
     let is_current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
     let is_worker = index.is_some() && !(index == Some(0) && is_current_thread);
-    let (pool, noted) = LOCAL.with(|local| (local.pool.get(), local.noted()));
-    let runtime = pool.filter(|_| is_worker).unwrap_or(handle.id());
-    if noted != (Some(runtime), index) {
-        let driver = match runtime == handle.id() {
+    let pool = LOCAL.with(|local| local.pool.get());
+    let runtime = pool.filter(|_| is_worker).unwrap_or(here);
+    if LOCAL.with(|local| (local.runtime.get(), local.index.get()) != (Some(runtime), index)) {
+        let driver = match runtime == here {
             true => Some(registry::driver_of(handle)),
             false => registry::find(runtime),
         };
         driver.inspect(|driver| note(driver, runtime, index));
     }
-    if is_current_thread || pool == Some(handle.id()) && index == Some(0) {
+    if !is_worker || pool == Some(here) && index == Some(0) {
         LOCAL.with(|local| local.usual.set(Some(runtime)));
     } else if pool.is_none() && is_worker && is_time_to_ask() {
         contain(|| drop(handle.spawn(async move { know_pool(runtime) })));
@@ -226,22 +219,17 @@ fn note(driver: &Driver, runtime: runtime::Id, index: Option<usize>) {
     let _ = HOME.try_with(|place| place.set(Some(Arc::clone(home))));
 }
 
-/// Forgets a home that has closed, so that the runtime's next timer starts another driver.
+/// Forgets the noted home if it has closed, or was noted while this thread ran another worker, so that
+/// the next timer notes another. Call this if a shard refuses a timer or stays busy.
 #[cold]
-pub(super) fn forget(home: &Home) {
+pub(super) fn check_noted_home() {
     LOCAL.with(|local| {
-        if ptr::eq(local.home.get(), home) {
+        let is_closed = noted_home().is_none_or(|home| home.shard.is_closed());
+        if is_closed || local.index.get() != worker_index() {
             local.runtime.set(None);
             local.usual.set(None);
         }
     });
-}
-
-/// Forgets a home that was noted while this thread ran another worker. Call this if its shard is busy.
-pub(super) fn forget_if_moved(home: &Home) {
-    if LOCAL.with(|local| local.index.get()) != worker_index() {
-        forget(home);
-    }
 }
 
 /// Returns this thread's home in a known driver, and notes it for [`is_own_home`].

@@ -87,13 +87,9 @@ pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
 #[track_caller]
 pub(crate) fn install(
     handle: &Handle,
-    mut settings: Settings,
+    settings: Settings,
     precise: Option<Timerfd>,
 ) -> Result<Arc<Driver>, Arc<Driver>> {
-    if let Some(first) = find(handle.id()) {
-        return Err(first);
-    }
-    settings.is_default = true;
     let service = Service::new(handle, settings, precise);
     let first = with_registry(|all| {
         let running = all.entry(handle.id()).or_insert_with(|| Running {
@@ -102,12 +98,11 @@ pub(crate) fn install(
         });
         Arc::clone(&running.driver)
     });
-    if Arc::ptr_eq(&first, &service.0) {
-        let _installing = Installing(handle.id());
-        return Ok(service.spawn(handle));
+    if !Arc::ptr_eq(&first, &service.0) {
+        return Err(first);
     }
-    // Another thread was quicker.
-    Err(first)
+    let _installing = Installing(handle.id());
+    Ok(service.spawn(handle))
 }
 
 /// Starts a driver in addition to that of the free functions.

@@ -139,20 +139,19 @@ impl Timer {
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         match self {
-            Timer::Unplaced { .. } => true,
-            Timer::Placed(Placed { state, .. }) => matches!(state, State::Idle),
-            Timer::HandedOver { .. } => false,
+            Timer::Placed(placed) => matches!(placed.state, State::Idle),
+            _ => matches!(self, Timer::Unplaced { .. }),
         }
     }
 
     /// Returns `true` if the timer is pending with this very waker, so that a poll changes nothing.
     #[inline]
     pub(crate) fn is_pending_with(&self, polled_with: &Waker) -> bool {
-        match self {
-            Timer::Placed(Placed {
-                home,
-                state: State::Armed { when, waker, .. },
-            }) => waker.is(polled_with) && home.shard.clock() < *when,
+        let Timer::Placed(Placed { home, state }) = self else {
+            return false;
+        };
+        match state {
+            State::Armed { when, waker, .. } => waker.is(polled_with) && home.shard.clock() < *when,
             _ => false,
         }
     }
@@ -191,7 +190,7 @@ impl Timer {
                 if let Some(polled) = placed.poll(deadline, waker) {
                     return polled;
                 }
-                context::forget(&placed.home);
+                context::check_noted_home();
             }
             Timer::HandedOver { sleep: Some(sleep) } => return poll_tokios(sleep, waker),
             _ => {}
@@ -202,11 +201,8 @@ impl Timer {
     /// Stores the waker of a poll that was ready, so that a reset wakes that task. The owner calls
     /// this after such a poll, unless it always polls the timer again after resetting it.
     pub(crate) fn keep(&mut self, with: &Waker) {
-        if let Timer::Placed(Placed {
-            state: State::Done { waker },
-            ..
-        }) = self
-        {
+        let Timer::Placed(placed) = self else { return };
+        if let State::Done { waker } = &mut placed.state {
             waker.get_or_insert_with(|| with.clone()).clone_from(with);
         }
     }
