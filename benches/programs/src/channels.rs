@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::Load;
+use crate::Counter;
 
 /// A task that answers each number with the next one, until all senders are dropped.
 #[derive(Clone)]
@@ -22,19 +22,18 @@ impl Server {
     }
 }
 
-/// Starts a server per counter of `served`.
-pub fn servers(served: &Load) -> (Vec<Server>, Vec<JoinHandle<()>>) {
-    let mut servers = Vec::new();
-    let tasks = served.spawn(|counter| {
+/// Starts a server for each counter.
+pub fn servers(served: impl IntoIterator<Item = Counter>) -> (Vec<Server>, Vec<JoinHandle<()>>) {
+    let start = |counter: Counter| {
         let (sender, mut requests) = mpsc::unbounded_channel::<(u64, oneshot::Sender<u64>)>();
-        servers.push(Server(sender));
-        async move {
+        let task = tokio::spawn(async move {
             while let Some((number, reply)) = requests.recv().await {
                 counter.done();
                 // If two requests were sent, nobody waits for the slower one.
                 let _ = reply.send(number + 1);
             }
-        }
-    });
-    (servers, tasks)
+        });
+        (Server(sender), task)
+    };
+    served.into_iter().map(start).unzip()
 }

@@ -2,21 +2,29 @@
 
 use std::env;
 use std::future::Future;
-use std::sync::Arc;
+use std::mem::take;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use common::process::cpu_time;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
 
 pub use crate::timers::registered;
 
 pub mod channels;
 pub mod peer;
 mod timers;
+
+/// The timers of the programs' own code.
+pub mod time {
+    #[cfg(not(feature = "import"))]
+    pub use tokio::time::{sleep, timeout};
+    #[cfg(feature = "import")]
+    pub use wheel::time::{sleep, timeout};
+}
 
 /// The timeout of an operation, if its crate has no default. No timeout ever elapses.
 pub const LIMIT: Duration = Duration::from_secs(1);
@@ -40,16 +48,17 @@ pub fn no_peer(_: u16) -> Result<()> {
     bail!("this program has no other end")
 }
 
-/// Runs a program, with two workers for its tasks, in a single process.
-pub fn on_two_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result<()> {
-    main(|seconds, size| two_workers(run(seconds, size)), no_peer)
+/// Runs a program, with workers for its tasks, in a single process.
+pub fn on_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result<()> {
+    main(|seconds, size| block_on(run(seconds, size)), no_peer)
 }
 
-/// Runs a future on this thread, with two workers for what it spawns. If built with `--cfg tokio_unstable`, they use
-/// Tokio's alternative timer.
-pub fn two_workers(future: impl Future<Output = Result<()>>) -> Result<()> {
+/// Runs a future on this thread, with the number of workers in `WORKERS`, or two, for what it spawns. If built with
+/// `--cfg tokio_unstable`, they use Tokio's alternative timer.
+pub fn block_on(future: impl Future<Output = Result<()>>) -> Result<()> {
     let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all();
+    let workers = env::var("WORKERS").map_or(Ok(2), |count| count.parse())?;
+    builder.worker_threads(workers).enable_all();
     #[cfg(tokio_unstable)]
     builder.enable_alt_timer();
     let runtime = builder.build()?;
@@ -77,7 +86,14 @@ struct Shared {
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Count(AtomicU64);
+struct Count {
+    done: AtomicU64,
+    /// How long the timed operations took, in nanoseconds.
+    took: Mutex<Vec<u64>>,
+}
+
+/// One operation in this many is timed. Reading the clock for each would be a large part of a short operation.
+const TIMED: u64 = 16;
 
 impl Load {
     pub fn new(tasks: usize) -> Self {
@@ -117,15 +133,23 @@ impl Load {
     }
 
     fn counts(&self) -> impl Iterator<Item = u64> {
-        self.0.counts.iter().map(|count| count.0.load(Relaxed))
+        self.0.counts.iter().map(|count| count.done.load(Relaxed))
+    }
+
+    /// Returns how long the timed operations took since the last call.
+    fn take_times(&self) -> Vec<u64> {
+        let counts = self.0.counts.iter();
+        let taken = counts.map(|count| take(&mut *count.took.lock().expect("no panic")));
+        taken.flatten().collect()
     }
 
     /// Prints what was measured, after a second of warm-up.
     pub async fn measure(&self, seconds: f64) -> Result<()> {
-        sleep(Duration::from_secs(1)).await;
-        let before: Vec<_> = self.counts().collect();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (before, _) = (self.counts().collect::<Vec<_>>(), self.take_times());
         let (timers, usage) = (registered(), Usage::now()?);
-        sleep(Duration::from_secs_f64(seconds)).await;
+        tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+        let times = self.take_times();
         let counts = self.counts().zip(before);
         let done: Vec<_> = counts.map(|(now, before)| now - before).collect();
         let stuck = done.iter().filter(|&&done| done == 0).count();
@@ -133,7 +157,7 @@ impl Load {
             stuck == 0,
             "{stuck} tasks completed no operation in {seconds} seconds"
         );
-        usage.print(done.iter().sum(), registered() - timers)
+        usage.print(done.iter().sum(), registered() - timers, times)
     }
 
     /// Measures, and then stops and joins the tasks. Returns the number of all operations.
@@ -172,18 +196,41 @@ impl Counter {
 
     /// Counts an operation. Returns `true` if the task should make another one.
     pub fn done(&self) -> bool {
-        let Load(shared) = &self.0;
-        let count = &shared.counts[self.1].0;
+        let done = &self.count().done;
         // Only this task writes this count.
-        count.store(count.load(Relaxed) + 1, Relaxed);
+        done.store(done.load(Relaxed) + 1, Relaxed);
         self.0.goes_on()
     }
 
+    fn count(&self) -> &Count {
+        let Load(shared) = &self.0;
+        &shared.counts[self.1]
+    }
+
+    /// Begins an operation. Returns the time if this is one of those that are timed.
+    pub fn begin(&self) -> Option<Instant> {
+        let is_timed = self.count().done.load(Relaxed) % TIMED == 0;
+        is_timed.then(Instant::now)
+    }
+
+    /// Does what [`done`](Self::done) does, and records how long the operation took.
+    pub fn end(&self, began: Option<Instant>) -> bool {
+        if let Some(began) = began {
+            let mut took = self.count().took.lock().expect("no panic");
+            took.push(began.elapsed().as_nanos() as u64);
+        }
+        self.done()
+    }
+
     /// Returns the number of the task and the numbers after it, one for each operation. Taking the next one counts the
-    /// operation before.
+    /// operation before, and begins another.
     pub fn numbers(self) -> impl Iterator<Item = u64> + Send {
-        let first = self.1 as u64;
-        (first..).take_while(move |&number| number == first || self.done())
+        let (first, mut began) = (self.1 as u64, None);
+        (first..).take_while(move |&number| {
+            let goes_on = number == first || self.end(began);
+            began = self.begin();
+            goes_on
+        })
     }
 }
 
@@ -195,14 +242,18 @@ impl Usage {
         Ok(Self(Instant::now(), cpu_time().context("/proc/self/stat")?))
     }
 
-    /// Prints, since `now`: operations per second, and per operation the processor time in µs and tokio-wheel's timers.
-    pub fn print(&self, operations: u64, timers: u64) -> Result<()> {
+    /// Prints, since `now`: operations per second, and per operation the processor time in ns and tokio-wheel's timers.
+    /// Then the 99th percentile of the times that operations took, or `NaN` if none was timed.
+    pub fn print(&self, operations: u64, timers: u64, mut times: Vec<u64>) -> Result<()> {
         let (now, operations) = (Self::now()?, operations as f64);
+        times.sort_unstable();
+        let p99 = times.get(times.len() * 99 / 100);
         println!(
-            "{} {} {}",
+            "{} {} {} {}",
             operations / (now.0 - self.0).as_secs_f64(),
-            (now.1 - self.1).as_secs_f64() * 1e6 / operations,
-            timers as f64 / operations
+            (now.1 - self.1).as_secs_f64() * 1e9 / operations,
+            timers as f64 / operations,
+            p99.map_or(f64::NAN, |&nanos| nanos as f64)
         );
         Ok(())
     }
@@ -212,7 +263,7 @@ impl Usage {
 /// at its first wrong result.
 pub async fn join(tasks: Vec<JoinHandle<()>>) -> Result<()> {
     for task in tasks {
-        timeout(5 * LIMIT, task)
+        tokio::time::timeout(5 * LIMIT, task)
             .await
             .context("a task did not end")??;
     }
@@ -229,7 +280,7 @@ where
     A: Sync + 'static,
     F: Future<Output = u64> + Send + 'static,
 {
-    on_two_workers(async |seconds, size| {
+    on_workers(async |seconds, size| {
         let (load, served) = (Load::new(size), Load::new(size));
         let actors: &'static [A] = start(served.counters().collect()).await?.leak();
         let tasks = load.spawn(|caller| async move {

@@ -1,9 +1,11 @@
-//! Runs published crates under load. Except one line of hydra, they are built from the same sources and one lock file,
-//! on Tokio and, by patching the whole dependency tree, on tokio-wheel.
+//! Runs published crates, and programs with timers of their own, under load: on Tokio, on Tokio's alternative timer, and on
+//! tokio-wheel, by changing the import or by patching the whole dependency tree. Except one line of hydra, all are built from
+//! the same sources and one lock file.
 //!
 //! ```text
 //! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds all programs, prints the table
 //! cargo run --release --manifest-path benches/programs/Cargo.toml -- ractor kameo  # only these programs
+//! cargo run --release --manifest-path benches/programs/Cargo.toml -- --workers 16 tower  # more workers than processors
 //! ```
 //!
 //! This is the runner. It builds each program in `bin` alone, for each implementation, and starts it as
@@ -11,7 +13,7 @@
 //! `PROGRAM peer NUMBER`, always from the build with Tokio's timers.
 
 use anyhow::{Result, bail, ensure};
-use clap::Parser;
+use clap::{Parser, ValueEnum as _};
 use common::conditions::Conditions;
 
 use crate::program::{ALL, Program};
@@ -22,7 +24,7 @@ mod report;
 mod rounds;
 mod side;
 
-/// Runs published crates under load, on Tokio and with the whole tree on tokio-wheel, and prints a table.
+/// Runs programs under load, on Tokio's timers and on tokio-wheel, and prints tables. Raw results go to standard error.
 #[derive(Parser)]
 struct Options {
     /// The programs to run; all of them if none is named
@@ -34,9 +36,12 @@ struct Options {
     /// Seconds measured per run, after a second of warm-up
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
-    /// Further implementations to compare with Tokio
-    #[arg(long)]
-    with: Vec<Side>,
+    /// Workers of each program
+    #[arg(long, default_value_t = 2)]
+    workers: usize,
+    /// What to compare with Tokio [default: everything that the program can run on]
+    #[arg(long, value_delimiter = ',')]
+    sides: Vec<Side>,
 }
 
 fn main() -> Result<()> {
@@ -44,8 +49,10 @@ fn main() -> Result<()> {
     if cfg!(debug_assertions) {
         bail!("a debug build measures nothing: add --release");
     }
-    let mut sides = vec![Side::Tokio, Side::Tree];
-    sides.extend(options.with);
+    let mut sides = Side::value_variants().to_vec();
+    sides.retain(|side| {
+        *side == Side::Tokio || options.sides.is_empty() || options.sides.contains(side)
+    });
     let is_named = |one: &&Program| options.programs.iter().any(|name| name == one.name);
     let all = ALL.iter();
     let programs = all.filter(|one| options.programs.is_empty() || is_named(one));
@@ -54,15 +61,18 @@ fn main() -> Result<()> {
         builds.push((program, side::build_all(program, &sides)?));
     }
     let conditions = Conditions::watch();
-    let (mut table, mut failed) = (report::table(), Vec::new());
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for (program, binaries) in builds {
         // A program that fails must not stop the others.
-        match rounds::run(program, &binaries, options.rounds, options.seconds) {
-            Ok(rounds) => report::add(&mut table, program, &rounds),
+        match rounds::run(program, &binaries, &options, &conditions) {
+            Ok(rounds) => rows.push((program, rounds)),
             Err(error) => failed.push(format!("{error:#}")),
         }
     }
-    println!("{table}\n\n{conditions}");
+    if options.rounds > 0 {
+        report::print(&rows);
+        println!("{} workers. {conditions}", options.workers);
+    }
     ensure!(failed.is_empty(), "{}", failed.join("; "));
     Ok(())
 }

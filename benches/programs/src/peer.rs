@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
-use crate::{Load, main, two_workers};
+use crate::{Load, main, block_on};
 
 /// The environment variable with the path of the binary that is the peer of all sides.
 pub const BINARY: &str = "PROGRAMS_PEER";
@@ -61,14 +61,14 @@ impl Peer {
     }
 }
 
-/// Runs a program on two workers against its peer. `start` gets the peer's port, and spawns the tasks of the load.
+/// Runs a program against its peer. `start` gets the peer's port, and spawns the tasks of the load.
 pub fn against_peer(
     start: impl AsyncFnOnce(u16, &Load) -> Result<Vec<JoinHandle<()>>>,
     peer: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let run = |seconds, size| {
         let (mut peer, load) = (Peer::start(0)?, Load::new(size));
-        two_workers(async {
+        block_on(async {
             let tasks = start(peer.port()?, &load).await?;
             load.finish(seconds, tasks, || peer.served()).await
         })
@@ -107,6 +107,15 @@ pub fn serve(answer: fn(&[u8], &mut Vec<u8>) -> (usize, u64)) -> Result<()> {
         loop {
             tokio::spawn(serve_connection(listener.accept().await?.0, answer));
         }
+    })
+}
+
+/// Runs a TCP server that sends back the whole numbers that it reads.
+pub fn echo() -> Result<()> {
+    serve(|requests, answers| {
+        let length = requests.len() / 8 * 8;
+        answers.extend_from_slice(&requests[..length]);
+        (length, length as u64 / 8)
     })
 }
 

@@ -1,68 +1,59 @@
-//! The table: a row per program and implementation.
+//! The tables: a row per program, and a column per side.
 
 use common::conditions::QUIET;
-use common::table::{Table, markdown, number, spread};
-use common::{median, range};
+use common::median;
+use common::table::{Spread, Table, factor, markdown, number, rate, time};
 
 use crate::program::Program;
 use crate::rounds::Run;
 use crate::side::Side;
 
-pub(crate) fn table() -> Table {
-    markdown([
-        "program",
-        "implementation",
-        "operations/s",
-        "÷ tokio's",
-        "CPU per operation, µs",
-        "÷ tokio's",
-        "timers per operation",
-        "cache line, ns",
-        "others",
-    ])
+/// A program, and its runs on each side.
+type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
+
+/// Prints a table for each measured value. A ratio is the median of the rounds' ratios.
+pub(crate) fn print(rows: &[Row<'_>]) {
+    let sides = [Side::Tokio, Side::Alt, Side::Import, Side::Tree].map(Side::name);
+    let table = |what| markdown([what, "timers in"].into_iter().chain(sides));
+    let mut spread = Spread::default();
+    let mut rates = table("operations per second, and ÷ tokio's");
+    let mut costs = table("CPU time per operation, and ÷ tokio's");
+    let mut tails = table("99th percentile of an operation");
+    for row in rows {
+        add(&mut rates, row, |run| run.rate, rate, Some(&mut spread));
+        add(&mut costs, row, |run| run.cpu, time, Some(&mut spread));
+        add(&mut tails, row, |run| run.p99, time, None);
+    }
+    println!("{rates}\n\n{costs}\n\n{tails}\n\n{spread}");
 }
 
-/// Adds the rows of a program. A ratio is the median of the rounds' ratios, with its range.
-pub(crate) fn add(table: &mut Table, program: &Program, sides: &[(Side, Vec<Run>)]) {
-    let Some((_, tokio)) = sides.first().filter(|(_, runs)| !runs.is_empty()) else {
-        return;
-    };
-    for (side, runs) in sides {
-        let (is_tokio, is_tree) = (*side == Side::Tokio, *side == Side::Tree);
-        let values = |value: fn(&Run) -> f64| runs.iter().map(value).collect::<Vec<_>>();
-        let ratios = |value: fn(&Run) -> f64| {
-            let rounds = runs.iter().zip(tokio);
-            let ratios = rounds.map(|(run, tokio)| value(run) / value(tokio));
-            ratios.collect::<Vec<_>>()
+/// Adds a row. Its other cells are ratios if their spread is wanted.
+fn add(
+    table: &mut Table,
+    (program, sides): &Row<'_>,
+    value: fn(&Run) -> f64,
+    show: fn(f64) -> String,
+    mut spread: Option<&mut Spread>,
+) {
+    let values = |runs: &[Run]| runs.iter().map(value).collect::<Vec<_>>();
+    let tokio = values(&sides[0].1);
+    let mut cell = |side: &Side| {
+        let Some((_, runs)) = sides.iter().find(|(one, _)| one == side) else {
+            return "–".to_owned();
         };
-        let operations = values(|run| run.operations);
-        let digits = usize::from(median(&operations) < 1e3);
-        let (throughput, cpu) = (ratios(|run| run.operations), ratios(|run| run.cpu_micros));
-        let verdict = match range(&throughput) {
-            (_, most) if most < 1.0 => " **slower**",
-            (least, _) if least > 1.0 => " faster",
-            _ => "",
-        };
-        let (timers, others) = (
-            median(&values(|run| run.timers)),
-            median(&values(|run| run.others)),
-        );
+        let others = median(&runs.iter().map(|run| run.others).collect::<Vec<_>>());
         let mark = if others < QUIET { "" } else { " !" };
-        let only_if = |shown: bool, text: String| if shown { text } else { String::new() };
-        let ratio = |text| only_if(!is_tokio, text);
-        table.add_row([
-            only_if(is_tokio, program.title()).into(),
-            side.name().into(),
-            number(spread(&operations, digits)),
-            number(ratio(spread(&throughput, 2) + verdict)),
-            number(spread(&values(|run| run.cpu_micros), 3)),
-            number(ratio(spread(&cpu, 2))),
-            number(only_if(is_tree, format!("{timers:.2}"))),
-            number(only_if(
-                program.has_two_workers(),
-                spread(&values(|run| run.transfer), 0),
-            )),
-            number(format!("{others:.2}{mark}")),
-        ]);
-    }
+        let text = match &mut spread {
+            Some(spread) if *side != Side::Tokio => {
+                let rounds = values(runs).into_iter().zip(&tokio);
+                let ratios: Vec<_> = rounds.map(|(value, tokio)| value / tokio).collect();
+                factor(spread.add(program.name, &ratios))
+            }
+            _ => show(median(&values(runs))),
+        };
+        text + mark
+    };
+    let cells = [Side::Tokio, Side::Alt, Side::Import, Side::Tree].map(|side| number(cell(&side)));
+    let names = [program.name.into(), program.place().into()];
+    table.add_row(names.into_iter().chain(cells));
 }

@@ -1,7 +1,6 @@
 //! The implementations that are compared, and how a program is built on each.
 //!
-//! The side `tokio` is built where the program is committed. Every other side is built from a copy of the manifest and the lock
-//! file, so that the committed ones do not change.
+//! The patched tree is built from a copy of the manifest and the lock file, so that the committed ones do not change.
 
 use std::env;
 use std::fs;
@@ -19,30 +18,43 @@ const HERE: &str = env!("CARGO_MANIFEST_DIR");
 /// The timers that a program runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Side {
-    #[value(skip)]
     Tokio,
-    #[value(skip)]
+    /// Tokio's alternative timer: `--cfg tokio_unstable` and `enable_alt_timer`
+    Alt,
+    /// tokio-wheel in the program's own code, by changing the import
+    Import,
+    /// tokio-wheel in the whole tree, by patching it
     Tree,
-    /// Tokio's timer per worker: `--cfg tokio_unstable` and `enable_alt_timer`
-    PerWorker,
-    /// tokio 1.44.2, the last with sharded timers; for the programs whose crates allow it
-    Sharded,
 }
 
 /// Builds the program on each side that it runs on, and returns the paths of the binaries.
 pub(crate) fn build_all(program: &Program, sides: &[Side]) -> Result<Vec<(Side, PathBuf)>> {
-    let sides = sides.iter().copied();
-    let sides = sides.filter(|&side| side != Side::Sharded || program.runs_on_sharded());
-    sides.map(|side| Ok((side, side.build(program)?))).collect()
+    let sides = sides.iter().filter(|side| side.runs(program));
+    sides
+        .map(|&side| Ok((side, side.build(program)?)))
+        .collect()
 }
 
 impl Side {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Side::Tokio => "tokio",
-            Side::Tree => "tokio-wheel (whole tree)",
-            Side::PerWorker => "tokio, timer per worker",
-            Side::Sharded => "tokio 1.44.2, sharded timers",
+            Side::Alt => "alternative timer",
+            Side::Import => "import changed",
+            Side::Tree => "tree patched",
+        }
+    }
+
+    /// Whether it has tokio-wheel's timers.
+    pub(crate) fn is_wheel(self) -> bool {
+        matches!(self, Side::Import | Side::Tree)
+    }
+
+    fn runs(self, program: &Program) -> bool {
+        match self {
+            Side::Tokio | Side::Tree => true,
+            Side::Alt => program.runs_on_alt(),
+            Side::Import => program.imports(),
         }
     }
 
@@ -50,10 +62,16 @@ impl Side {
         let runner = env::current_exe()?;
         let target = runner.ancestors().nth(2).context("a target directory")?;
         let mut cargo = Command::new("cargo");
-        let folder = match self {
-            Side::Tokio => {
-                cargo.current_dir(HERE).env("CARGO_TARGET_DIR", target);
-                return build(program, &mut cargo, target);
+        let (mut folder, mut features) = (HERE.into(), program.binary.to_owned());
+        let target = match self {
+            Side::Tokio => target.to_owned(),
+            Side::Alt => {
+                cargo.env("RUSTFLAGS", "--cfg tokio_unstable");
+                target.join("alt")
+            }
+            Side::Import => {
+                features += ",import";
+                target.join("import")
             }
             Side::Tree => {
                 let tool = ["run", "--quiet", "--package", "cargo-wheel"];
@@ -61,42 +79,30 @@ impl Side {
                 cargo.arg(Path::new(HERE).join("../../Cargo.toml"));
                 cargo.arg("--target-dir").arg(target.join("cargo-wheel"));
                 cargo.args(["--", "try", "--"]);
-                let folder = copy(&target.join("tree"), |_| true)?;
+                folder = copy(&target.join("tree"))?;
                 let hydra = change_hydra(&folder)?.display().to_string();
                 let patch = format!("\n[patch.crates-io]\nhydra = {{ path = \"{hydra}\" }}\n");
                 let manifest = folder.join("Cargo.toml");
                 let text = fs::read_to_string(&manifest)?;
                 fs::write(manifest, text + &patch)?;
-                folder
-            }
-            Side::PerWorker => {
-                cargo.env("RUSTFLAGS", "--cfg tokio_unstable");
-                copy(&target.join("per-worker"), |_| true)?
-            }
-            Side::Sharded => {
-                // Of the optional crates, only these stay, because many others do not allow this Tokio.
-                let kept = ["delay", "http", "hyper", "ractor", "rsntp", "sntp"];
-                let folder = copy(&target.join("sharded"), |line| {
-                    kept.iter().any(|name| line.starts_with(name))
-                        || !line.contains("optional") && !line.contains("\"dep:")
-                })?;
-                let update = ["update", "--quiet", "tokio", "--precise", "1.44.2"];
-                finished(Command::new("cargo").args(update).current_dir(&folder))?;
-                folder
+                folder.join("target")
             }
         };
-        let target = folder.join("target");
-        cargo.current_dir(&folder).env("CARGO_TARGET_DIR", &target);
-        build(program, &mut cargo, &target)
+        cargo.args(["build", "--release", "--bin", program.binary]);
+        cargo.args(["--features", &features]);
+        finished(cargo.current_dir(folder).env("CARGO_TARGET_DIR", &target))?;
+        Ok(target.join("release").join(program.binary))
     }
 }
 
-/// Creates a folder with the sources, the lock file, and the lines of the manifest that `keeps` selects.
-fn copy(folder: &Path, keeps: impl Fn(&str) -> bool) -> Result<PathBuf> {
+/// Creates a folder with the sources, the lock file and the manifest, except its lines about tokio-wheel, which the patched
+/// Tokio brings.
+fn copy(folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let here = Path::new(HERE);
     let manifest = fs::read_to_string(here.join("Cargo.toml"))?;
-    let kept: Vec<_> = manifest.lines().filter(|line| keeps(line)).collect();
+    let kept = manifest.lines().filter(|line| !line.contains("wheel"));
+    let kept: Vec<_> = kept.collect();
     let manifest = kept
         .join("\n")
         .replace("path = \"", &format!("path = \"{HERE}/"));
@@ -132,12 +138,6 @@ fn change_hydra(folder: &Path) -> Result<PathBuf> {
         fs::write(source, text.replace(from, to))?;
     }
     Ok(copy)
-}
-
-fn build(program: &Program, cargo: &mut Command, target: &Path) -> Result<PathBuf> {
-    let binary = program.binary;
-    finished(cargo.args(["build", "--release", "--bin", binary, "--features", binary]))?;
-    Ok(target.join("release").join(binary))
 }
 
 fn finished(command: &mut Command) -> Result<()> {

@@ -1,9 +1,10 @@
 //! Counts the timers of tokio-wheel, in code that compiles on both implementations.
 //!
 //! In the whole tree, `tokio` has a module `wheel`. In a block, a name from a glob import shadows a name from outside the
-//! block, so the module below is used only if Tokio has none.
+//! block, so the module below is used only if Tokio has none. If the import alone has changed, `wheel` is the crate.
 
 #[allow(dead_code)]
+#[cfg(not(feature = "import"))]
 mod wheel {
     pub(super) struct Metrics {
         pub(super) registered: u64,

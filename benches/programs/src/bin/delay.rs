@@ -12,11 +12,11 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use load::peer::{Peer, at_end_of_input};
+use load::time::sleep;
 use load::{Counter, Load, join, on_one_thread};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
 
 const CONNECTIONS: usize = 500;
 const REQUEST: &[u8] = b"GET /delay/5 HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -47,10 +47,11 @@ fn run(seconds: f64) -> Result<()> {
 
 async fn serve(stream: TcpStream, counter: Counter) {
     let answer = service_fn(async |request: Request<Incoming>| {
+        let began = counter.begin();
         let millis = request.uri().path().strip_prefix("/delay/");
         let millis = millis.and_then(|millis| millis.parse().ok());
         sleep(Duration::from_millis(millis.expect("a number"))).await;
-        counter.done();
+        counter.end(began);
         Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
     });
     let served = http1::Builder::new()

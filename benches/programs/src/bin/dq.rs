@@ -13,13 +13,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use load::{Counter, Load, on_two_workers};
+use load::{Counter, Load, on_workers};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// In the whole tree, Tokio's module of this name hides this one, as in `src/timers.rs`.
 #[allow(dead_code)]
+#[cfg(not(feature = "import"))]
 mod wheel {
     pub(super) use tokio_util::time::DelayQueue;
 }
@@ -31,7 +32,7 @@ const LONG: Range<Duration> = Duration::from_secs(30)..Duration::from_secs(60);
 const DELAY: Range<Duration> = Duration::ZERO..Duration::from_millis(100);
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
+    on_workers(async |seconds, size| {
         let (load, tasks) = match size {
             1 | 2 => {
                 let load = Load::new(size);

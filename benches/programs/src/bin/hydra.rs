@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use hydra::{ExitReason, From, GenServer, GenServerOptions, Pid, Process};
-use load::{Counter, Load, on_two_workers};
+use load::{Counter, Load, on_workers};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, oneshot};
 
@@ -31,7 +31,7 @@ impl GenServer for Adder {
 }
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
+    on_workers(async |seconds, size| {
         let (load, served) = (Load::new(size), Load::new(size));
         let actors = actors(served.counters().collect()).await?;
         // hydra registers a process after it has spawned the process, and loses messages for a process that is not

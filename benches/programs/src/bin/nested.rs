@@ -2,15 +2,15 @@
 //! client, which had timeouts around operations and around their reads and writes.
 
 use anyhow::Result;
-use load::peer::{against_peer, serve};
+use load::peer::{against_peer, echo};
+use load::time::timeout;
 use load::{Counter, LIMIT, Load};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 fn main() -> Result<()> {
     let start = async |port, load: &Load| Ok(load.spawn(|counter| operations(port, counter)));
-    against_peer(start, peer)
+    against_peer(start, echo)
 }
 
 async fn operations(port: u16, counter: Counter) {
@@ -19,7 +19,7 @@ async fn operations(port: u16, counter: Counter) {
         .expect("a connection");
     stream.set_nodelay(true).expect("an open socket");
     for number in counter.numbers() {
-        let operation = timeout(LIMIT, echo(&mut stream, number));
+        let operation = timeout(LIMIT, call(&mut stream, number));
         let answer = timeout(4 * LIMIT, timeout(3 * LIMIT, timeout(2 * LIMIT, operation))).await;
         let Ok(Ok(Ok(Ok(answer)))) = answer else {
             panic!("no answer in time");
@@ -28,16 +28,7 @@ async fn operations(port: u16, counter: Counter) {
     }
 }
 
-async fn echo(stream: &mut TcpStream, number: u64) -> std::io::Result<u64> {
+async fn call(stream: &mut TcpStream, number: u64) -> std::io::Result<u64> {
     stream.write_u64(number).await?;
     stream.read_u64().await
-}
-
-/// Sends back the whole numbers that it reads.
-fn peer() -> Result<()> {
-    serve(|requests, answers| {
-        let length = requests.len() / 8 * 8;
-        answers.extend_from_slice(&requests[..length]);
-        (length, length as u64 / 8)
-    })
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, ensure};
-use load::{Counter, LIMIT, Load, on_two_workers};
+use load::{Counter, LIMIT, Load, on_workers};
 use openraft::error::{InstallSnapshotError, RPCError, RaftError, RemoteError};
 use openraft::network::{RPCOption, RaftNetwork, RaftNetworkFactory};
 use openraft::raft::{
@@ -57,7 +57,7 @@ calls! {
 }
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
+    on_workers(async |seconds, size| {
         // The defaults, except that the leader is not replaced when the machine stops for 150 ms.
         let config = Config {
             election_timeout_min: 2000,

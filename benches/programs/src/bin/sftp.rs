@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use load::{Counter, Load, on_two_workers};
+use load::{Counter, Load, on_workers};
 use russh_sftp::client::SftpSession;
 use russh_sftp::protocol::{Attrs, FileAttributes, StatusCode};
 use russh_sftp::server::{self, Handler};
@@ -30,7 +30,7 @@ impl Handler for Server {
 }
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
+    on_workers(async |seconds, size| {
         let (load, served, mut sessions) = (Load::new(CALLERS), Load::new(size), Vec::new());
         for counter in served.counters() {
             let (client, stream) = tokio::io::duplex(64 * 1024);

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use load::channels::{Server, servers};
-use load::{LIMIT, Load, on_two_workers};
+use load::time::timeout;
+use load::{LIMIT, Load, on_workers};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 
 const CALLS: u64 = 3;
 
 fn main() -> Result<()> {
-    on_two_workers(async |seconds, size| {
+    on_workers(async |seconds, size| {
         let (load, served) = (Load::new(size), Load::new(size));
-        let (servers, _) = servers(&served);
+        let (servers, _) = servers(served.counters());
         let acceptor = tokio::spawn(accept(servers.into(), load.clone()));
         let done = load.run(seconds, vec![acceptor]).await?;
         let served = served.total();
@@ -36,12 +36,13 @@ async fn accept(servers: Arc<[Server]>, load: Load) {
     while load.goes_on() {
         let place = places.recv().await.expect("a place");
         let (servers, free) = (servers.clone(), free.clone());
+        let began = place.begin();
         let work = async move {
             for call in number..number + CALLS {
                 let answer = servers[call as usize % servers.len()].call(call).await;
                 assert_eq!(answer.expect("an answer"), call + 1);
             }
-            place.done();
+            place.end(began);
             free.send(place).expect("the acceptor");
         };
         tokio::spawn(timeout(30 * LIMIT, work));
