@@ -74,7 +74,8 @@ impl Spread {
 impl Display for Spread {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let away: Vec<_> = self.0.iter().map(|(away, _)| *away).collect();
-        let Some((most, name)) = self.0.iter().max_by(|one, other| one.0.total_cmp(&other.0)) else {
+        let Some((most, name)) = self.0.iter().max_by(|one, other| one.0.total_cmp(&other.0))
+        else {
             return Ok(());
         };
         write!(

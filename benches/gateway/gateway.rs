@@ -1,8 +1,6 @@
 //! For every request, the gateway calls all backends, over pooled connections and each under a timeout, and answers how
-//! many were in time. The backends answer a call immediately, after a while or never, as its number demands.
+//! many were in time, and how long the slowest of these took.
 
-use std::future::pending;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,21 +18,19 @@ use hyper_util::rt::TokioExecutor;
 use tokio::time::Instant;
 
 use crate::server::Stack;
-use crate::{
-    BACKENDS, CALL_TIMEOUT, CALLS_PER_NEVER, CALLS_PER_SLOW, REQUEST_TIMEOUT, SLOW, Tally,
-};
+use crate::{BACKENDS, CALL_TIMEOUT, REQUEST_TIMEOUT, Tally};
 
 /// Shorter than a backend waits for a head, so that a call rarely meets a connection that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 struct Gateway {
     client: Client<HttpConnector, Empty<Bytes>>,
-    backends: Vec<SocketAddr>,
+    backends: Vec<u16>,
     tally: Arc<Tally>,
 }
 
-/// Returns the routes of the gateway.
-pub(crate) fn routes<T: Stack>(backends: Vec<SocketAddr>, tally: Arc<Tally>) -> Router {
+/// Returns the routes of the gateway, whose backends listen on these ports.
+pub(crate) fn routes<T: Stack>(backends: Vec<u16>, tally: Arc<Tally>) -> Router {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     let client = Client::builder(TokioExecutor::new())
@@ -46,67 +42,52 @@ pub(crate) fn routes<T: Stack>(backends: Vec<SocketAddr>, tally: Arc<Tally>) -> 
         backends,
         tally,
     });
-    let answer = async move || {
-        let answered = gateway.fan_out::<T>().await;
+    let answer = async move |Path(request): Path<u64>| {
+        let answered = gateway.fan_out::<T>(request).await;
         let failed = |error| (StatusCode::BAD_GATEWAY, format!("{error:#}"));
-        answered.map(|count| count.to_string()).map_err(failed)
+        answered.map_err(failed)
     };
-    let routes = Router::new().route("/", get(answer));
+    let routes = Router::new().route("/requests/{number}", get(answer));
     T::limit(routes, REQUEST_TIMEOUT)
 }
 
 impl Gateway {
-    /// Returns how many backends have answered.
-    async fn fan_out<T: Stack>(&self) -> Result<u64> {
-        let request = self.tally.requests.add(1);
+    /// Returns how many backends have answered, and the nanoseconds that the slowest took.
+    async fn fan_out<T: Stack>(&self, request: u64) -> Result<String> {
+        self.tally.requests.add(1);
         let calls: FuturesUnordered<_> = (request * BACKENDS..)
             .zip(&self.backends)
             .map(|(number, &backend)| self.call::<T>(backend, number))
             .collect();
-        let count = async |sum, in_time| Ok(sum + u64::from(in_time));
-        let answered = calls.try_fold(0, count).await?;
+        let count = async |(sum, slowest): (u64, u64), took: Option<u64>| {
+            let slowest = slowest.max(took.unwrap_or(0));
+            Ok((sum + u64::from(took.is_some()), slowest))
+        };
+        let (answered, slowest) = calls.try_fold((0, 0), count).await?;
         self.tally.answered.add(answered);
-        Ok(answered)
+        Ok(format!("{answered} {slowest}"))
     }
 
-    /// Returns whether the backend has answered in time.
-    async fn call<T: Stack>(&self, backend: SocketAddr, number: u64) -> Result<bool> {
-        self.tally.calls.add(1);
+    /// Returns the nanoseconds that the backend took, or `None` if it has not answered in time.
+    async fn call<T: Stack>(&self, backend: u16, number: u64) -> Result<Option<u64>> {
         let started = Instant::now();
         if let Ok(answered) = T::timeout(CALL_TIMEOUT, self.fetch(backend, number)).await {
-            return answered.map(|()| true);
+            return answered.map(Some);
         }
         self.tally.call_fired.add(1);
         let is_early = started.elapsed() < CALL_TIMEOUT;
         self.tally.early.add(u64::from(is_early));
-        Ok(false)
+        Ok(None)
     }
 
     /// Calls a backend. This has no timeout of its own; the caller adds one.
-    async fn fetch(&self, backend: SocketAddr, number: u64) -> Result<()> {
-        let uri: Uri = format!("http://{backend}/calls/{number}").parse()?;
+    async fn fetch(&self, backend: u16, number: u64) -> Result<u64> {
+        let uri: Uri = format!("http://127.0.0.1:{backend}/calls/{number}").parse()?;
         let answer = self.client.get(uri).await.context("a call has failed")?;
-        ensure!(
-            answer.status() == 200,
-            "a backend answered {}",
-            answer.status()
-        );
+        let status = answer.status();
+        ensure!(status == 200, "a backend answered {status}");
         // The connection returns to the pool when the body has been read.
-        answer.collect().await.context("an answer broke off")?;
-        Ok(())
+        let body = answer.collect().await.context("an answer broke off")?;
+        Ok(str::from_utf8(&body.to_bytes())?.parse()?)
     }
-}
-
-/// Returns the routes of a backend. It answers most calls immediately, so their timers are cancelled within a millisecond.
-pub(crate) fn calls<T: Stack>() -> Router {
-    let answer = async |Path(call): Path<u64>| {
-        if (call + 1) % CALLS_PER_NEVER == 0 {
-            pending::<()>().await;
-        }
-        if call % CALLS_PER_SLOW == 0 {
-            T::sleep(SLOW).await;
-        }
-        "the answer"
-    };
-    Router::new().route("/calls/{number}", get(answer))
 }

@@ -1,5 +1,4 @@
-//! An HTTP gateway, its backends and its clients, all on this machine: a service that arms a timer for every call, every
-//! request and every head, and needs almost none of them.
+//! An HTTP gateway: a service that arms a timer for every call, every request and every head, and needs almost none of them.
 //!
 //! ```text
 //! client ──request──▶ gateway ──call──▶ backend 1   each call under its own timeout,
@@ -7,54 +6,74 @@
 //!                             ──call──▶ backend …   its head under hyper's header-read timer
 //! ```
 //!
-//! The same work runs on `tokio::time` and on tokio-wheel, each on a new runtime. A call's number determines whether it is slow
-//! and whether it is ever answered. So it is known what the timers must do, and the program checks it after each run.
+//! The gateway runs on `tokio::time` and on tokio-wheel, each on a new runtime. The clients and the backends (`outside.rs`) are
+//! another process, which always has Tokio's timers. Requests arrive at a fixed rate on average, at random times, whether
+//! others are answered or not. The number of a call determines whether it is ever answered. So it is known what the timers
+//! must do, and the program checks it after each run.
 //!
-//! `cargo run --release -p gateway`
+//! ```text
+//! cargo run --release -p gateway                                             # a minute and a half
+//! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway            # with Tokio's alternative timer
+//! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway -- --workers 16
+//! ```
 
-mod client;
 mod gateway;
+mod outside;
 mod server;
 
-use std::net::SocketAddr;
-use std::ops::RangeInclusive;
+use std::env;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
 use common::conditions::Conditions;
 use common::process::cpu_time;
-use common::table::{Table, row, spread, terminal};
-use common::{alternate, println, processors};
-use timers::{Tokio, Wheel};
-use tokio::time::timeout;
+use common::table::{Spread, factor, markdown, number, time};
+use common::{alternate, median, println, processors};
+use timers::{Alt, Timers as _, Tokio, Wheel};
 
-use crate::client::Latency;
 use crate::server::Stack;
 
-/// Rounds, each of which runs both implementations, in alternating order.
-const ROUNDS: usize = 8;
 /// Backends, each of which gets one call of every request.
 const BACKENDS: u64 = 4;
-/// Clients, each of which sends its next request when the last one is answered.
-const CLIENTS: u64 = 64;
 /// Clients that stop in the middle of a head.
 const SILENT: u64 = 3;
-const REQUESTS: u64 = 500 * CLIENTS;
 const CALL_TIMEOUT: Duration = Duration::from_millis(250);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection may take for the head of its next request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// One call in this many is answered late, but in time.
-const CALLS_PER_SLOW: u64 = 10;
-const SLOW: Duration = Duration::from_millis(20);
 /// One call in this many is never answered; no two of them in one request.
 const CALLS_PER_NEVER: u64 = 1_000;
 
-/// Much longer than a run takes.
-const GIVE_UP: Duration = Duration::from_secs(150);
+/// An HTTP gateway on Tokio's timers and on tokio-wheel. Raw results go to standard error
+#[derive(Debug, Parser)]
+struct Options {
+    /// Rounds, each of which runs every implementation, in alternating order
+    #[arg(long, default_value_t = 8)]
+    rounds: usize,
+    /// Seconds measured per run, after a second of warm-up
+    #[arg(long, default_value_t = 4)]
+    seconds: u64,
+    /// Requests per second
+    #[arg(long, default_value_t = 2_000)]
+    rate: u64,
+    /// Workers of the gateway [default: one per processor]
+    #[arg(long)]
+    workers: Option<usize>,
+    /// Be the clients and the backends
+    #[arg(long, hide = true)]
+    outside: bool,
+}
+
+impl Options {
+    fn requests(&self) -> u64 {
+        self.rate * (1 + self.seconds)
+    }
+}
 
 /// A count that all workers increment.
 #[derive(Debug, Default)]
@@ -65,158 +84,140 @@ impl Count {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns the count before the addition.
-    fn add(&self, number: u64) -> u64 {
-        self.0.fetch_add(number, Ordering::Relaxed)
+    fn add(&self, number: u64) {
+        self.0.fetch_add(number, Ordering::Relaxed);
     }
 }
 
-/// What the gateway, the backends and the clients count.
+/// What the gateway counts.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Connections to the gateway, and those that the timer for heads closed.
-    opened: Count,
+    /// Connections that the timer for heads closed.
     timed_out: Count,
     requests: Count,
-    calls: Count,
-    /// Calls whose answer is part of the answer to a request, and those that a client has received.
+    /// Calls whose answer is part of the answer to a request, and those that the timeout ended.
     answered: Count,
-    received: Count,
     call_fired: Count,
-    /// Requests that the gateway's timeout ended, and answers without one or more of the backends.
-    partial: Count,
     /// Timers that fired before their time; there must be none.
     early: Count,
 }
 
-/// The result of a run.
-#[derive(Debug)]
-struct Run {
-    name: &'static str,
-    tally: Arc<Tally>,
-    latency: Latency,
-    took: Duration,
-    cpu: Option<Duration>,
-}
+/// What is measured, in nanoseconds.
+const VALUES: [&str; 5] = [
+    "latency, p50",
+    "latency, p99",
+    "added to the slowest backend, p50",
+    "added to the slowest backend, p99",
+    "CPU time per request",
+];
+type Values = [f64; VALUES.len()];
 
 fn main() -> Result<()> {
-    println!(
-        "{ROUNDS} rounds of {REQUESTS} requests. A request makes {BACKENDS} calls. One call in {CALLS_PER_NEVER} is never \
-         answered, and {SILENT} of {} clients stop in the middle of a request.",
-        CLIENTS + SILENT
-    );
+    let options = Options::parse();
+    if options.outside {
+        return outside::run(&options);
+    }
+    let mut all = vec![(Tokio::NAME, run::<Tokio> as fn(&Options) -> Result<Values>)];
+    all.extend(cfg!(tokio_unstable).then_some((Alt::NAME, run::<Alt> as _)));
+    all.push((Wheel::NAME, run::<Wheel>));
     let conditions = Conditions::watch();
-    let both = [run::<Tokio>, run::<Wheel>];
-    let mut runs = both.map(|_| Vec::new());
-    for (_, at) in alternate(ROUNDS, both.len()) {
-        let run = both[at]()?;
-        check(&run)?;
-        runs[at].push(run);
+    let mut runs = vec![Vec::new(); all.len()];
+    for (round, at) in alternate(options.rounds, all.len()) {
+        let (name, run) = all[at];
+        let values = run(&options).context(name)?;
+        eprintln!("{name}, round {}: {values:?}", round + 1);
+        runs[at].push(values);
         conditions.sample();
     }
     conditions.warn();
-    println!("{}", table(&runs, conditions.mark()));
-    println!("{conditions}");
+    let (mut spread, mark) = (Spread::default(), conditions.mark());
+    let names = all.iter().map(|(name, _)| *name);
+    let ratios = names.clone().skip(1).map(|name| format!("{name} ÷ tokio"));
+    let header = names.map(str::to_owned).chain(ratios);
+    let mut table = markdown(["measured".to_owned()].into_iter().chain(header));
+    for (at, what) in VALUES.into_iter().enumerate() {
+        let values = |side: &Vec<Values>| side.iter().map(|run| run[at]).collect::<Vec<_>>();
+        let times = runs.iter().map(|side| time(median(&values(side))) + mark);
+        let ratios = runs[1..].iter().map(|side| {
+            let rounds = values(side).into_iter().zip(values(&runs[0]));
+            let ratios: Vec<_> = rounds.map(|(one, tokio)| one / tokio).collect();
+            factor(spread.add(what, &ratios)) + mark
+        });
+        let cells: Vec<_> = times.chain(ratios).map(number).collect();
+        table.add_row([what.into()].into_iter().chain(cells));
+    }
+    println!("{table}\n\n{spread}");
+    let (rate, workers) = (options.rate, options.workers.unwrap_or(processors()));
+    println!(
+        "{rate} requests per second, each with {BACKENDS} calls, {workers} workers. {conditions}"
+    );
     println!("All counts are as expected, and no timer fired early.");
     Ok(())
 }
 
-fn run<T: Stack>() -> Result<Run> {
-    let before = cpu_time();
+fn run<T: Stack>(options: &Options) -> Result<Values> {
     let tally = Arc::<Tally>::default();
-    let work = async { client::run_all(start::<T>(&tally)?, &tally).await };
-    let runtime = T::runtime(processors());
-    // This timeout always uses Tokio's timer, which notices if the measured timers lose a wake-up.
-    let ended = runtime.block_on(async { timeout(GIVE_UP, work).await });
-    let ended = ended.context("a timer was lost, or this is too much work");
-    let (latency, took) = ended.and_then(|all| all).context(T::NAME)?;
-    drop(runtime);
-    Ok(Run {
-        name: T::NAME,
-        tally,
-        latency,
-        took,
-        cpu: cpu_time().zip(before).map(|(after, before)| after - before),
-    })
-}
-
-/// Starts a gateway and its backends in this runtime. Returns the gateway's address.
-fn start<T: Stack>(tally: &Arc<Tally>) -> Result<SocketAddr> {
-    let backend = |_| {
-        // Much longer than the gateway keeps a connection that it does not use.
-        let head = Duration::from_secs(600);
-        server::start::<T>(gateway::calls::<T>(), head, Arc::default())
+    let mut outside = Command::new(env::current_exe()?)
+        .args(env::args_os().skip(1))
+        .arg("--outside")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut printed = BufReader::new(outside.stdout.take().context("its output")?);
+    let mut numbers = move || -> Result<Vec<f64>> {
+        let mut line = String::new();
+        printed.read_line(&mut line)?;
+        let numbers = line.split_whitespace().map(str::parse);
+        Ok(numbers.collect::<Result<_, _>>()?)
     };
-    let backends = (0..BACKENDS).map(backend).collect::<Result<_>>()?;
-    let routes = gateway::routes::<T>(backends, Arc::clone(tally));
-    server::start::<T>(routes, HEAD_TIMEOUT, Arc::clone(tally))
-}
-
-fn table(runs: &[Vec<Run>], mark: &str) -> Table {
-    let mut table = terminal(runs.iter().map(|runs| runs[0].name));
-    let mut add = |label: &str, digits, value: &dyn Fn(&Run) -> f64| {
-        let cell = |runs: &Vec<Run>| {
-            let values: Vec<_> = runs.iter().map(value).collect();
-            format!("{}{mark}", spread(&values, digits))
-        };
-        table.add_row(row(label, runs.iter().map(cell)));
+    let runtime = T::runtime(options.workers.unwrap_or(processors()));
+    let ports = numbers()?.into_iter().map(|port| port as u16).collect();
+    let routes = gateway::routes::<T>(ports, Arc::clone(&tally));
+    let gateway = {
+        let _guard = runtime.enter();
+        server::start::<T>(routes, HEAD_TIMEOUT, Arc::clone(&tally))?
     };
-    add("requests per second", 0, &|run| {
-        REQUESTS as f64 / run.took.as_secs_f64()
-    });
-    for (label, quantile) in [
-        ("latency p50, ms", 0.5),
-        ("  p99", 0.99),
-        ("  p99.9", 0.999),
-    ] {
-        add(label, 2, &|run| {
-            run.latency.value_at_quantile(quantile) as f64 / 1e3
-        });
-    }
-    // This is the CPU time of the whole process, which includes the clients, the gateway and the backends.
-    add("CPU time per request, µs", 1, &|run| {
-        let cpu = run.cpu.map_or(f64::NAN, |cpu| cpu.as_secs_f64());
-        1e6 * cpu / REQUESTS as f64
-    });
-    table
+    let before = cpu_time().context("/proc/self/stat")?;
+    writeln!(outside.stdin.take().context("its input")?, "{gateway}")?;
+    let measured = numbers()?;
+    ensure!(outside.wait()?.success(), "the clients failed");
+    let cpu = cpu_time().context("/proc/self/stat")? - before;
+    let [received, early, p50, p99, added_p50, added_p99] = measured[..] else {
+        anyhow::bail!("the clients printed {measured:?}");
+    };
+    check(options, &tally, received as u64, early as u64)?;
+    let cpu = 1e9 * cpu.as_secs_f64() / options.requests() as f64;
+    Ok([p50, p99, added_p50, added_p99, cpu])
 }
 
 /// Returns an error if a count is not what it must be.
-fn check(run: &Run) -> Result<()> {
-    for (what, expected, found) in counts(run) {
-        let (name, what) = (run.name, what.trim());
-        ensure!(
-            expected.contains(&found),
-            "{name}: {what}: {found}, expected {expected:?}"
-        );
-    }
-    Ok(())
-}
-
-/// Returns the name of each count, what it must be, and what it is.
 ///
 /// Under load an answer may be late although the plan has it in time, so a timer may fire more often than planned. If
 /// the machine stops for longer than the two timeouts differ, both are due when it continues, and the request's may
 /// win.
-fn counts(run: &Run) -> [(&'static str, RangeInclusive<u64>, u64); 9] {
-    let tally = &run.tally;
+fn check(options: &Options, tally: &Tally, received: u64, early: u64) -> Result<()> {
+    let requests = options.requests();
+    let never = requests * BACKENDS / CALLS_PER_NEVER;
     let (exactly, at_least) = (|count| count..=count, |count| count..=u64::MAX);
-    let (calls, never) = (REQUESTS * BACKENDS, REQUESTS * BACKENDS / CALLS_PER_NEVER);
-    let (answered, opened) = (tally.answered.get(), tally.opened.get());
-    let closed = opened.saturating_sub(CLIENTS);
-    [
-        ("requests", exactly(REQUESTS), tally.requests.get()),
-        ("  answered", exactly(REQUESTS), run.latency.len()),
-        ("  in part or late", at_least(never), tally.partial.get()),
-        ("calls", exactly(calls), tally.calls.get()),
-        ("  answered", exactly(answered), tally.received.get()),
+    for (what, expected, found) in [
+        ("requests", exactly(requests), tally.requests.get()),
+        ("answered calls", exactly(tally.answered.get()), received),
         (
-            "  timed out",
+            "calls that timed out",
             at_least(never - never / 10),
             tally.call_fired.get(),
         ),
-        ("timers that fired early", exactly(0), tally.early.get()),
-        ("connections", at_least(CLIENTS + SILENT), opened),
-        ("  without a head", exactly(closed), tally.timed_out.get()),
-    ]
+        (
+            "timers that fired early",
+            exactly(0),
+            tally.early.get() + early,
+        ),
+        ("silent clients", at_least(SILENT), tally.timed_out.get()),
+    ] {
+        ensure!(
+            expected.contains(&found),
+            "{what}: {found}, expected {expected:?}"
+        );
+    }
+    Ok(())
 }

@@ -17,7 +17,7 @@ use axum::serve::Listener;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
-use timers::{Timers, Tokio, Wheel};
+use timers::{Alt, Timers, Tokio, Wheel};
 use tokio::net::{TcpListener, TcpStream};
 use wheel::ext::hyper::WheelTimer;
 
@@ -34,25 +34,25 @@ pub(crate) trait Stack: Timers {
     fn limit(routes: Router, limit: Duration) -> Router;
 }
 
-impl Stack for Tokio {
-    type Hyper = hyper_util::rt::TokioTimer;
+macro_rules! stacks {
+    ($($timers:ty: $hyper:ty, $layer:ty;)*) => {$(
+        impl Stack for $timers {
+            type Hyper = $hyper;
 
-    fn limit(routes: Router, limit: Duration) -> Router {
-        use tower_http::timeout::TimeoutLayer;
-        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
-    }
+            fn limit(routes: Router, limit: Duration) -> Router {
+                routes.layer(<$layer>::with_status_code(TOO_LATE, limit))
+            }
+        }
+    )*};
 }
 
-impl Stack for Wheel {
-    type Hyper = WheelTimer;
-
-    fn limit(routes: Router, limit: Duration) -> Router {
-        use wheel::ext::tower::TimeoutLayer;
-        routes.layer(TimeoutLayer::with_status_code(TOO_LATE, limit))
-    }
+stacks! {
+    Tokio: hyper_util::rt::TokioTimer, tower_http::timeout::TimeoutLayer;
+    Alt: hyper_util::rt::TokioTimer, tower_http::timeout::TimeoutLayer;
+    Wheel: WheelTimer, wheel::ext::tower::TimeoutLayer<StatusCode>;
 }
 
-/// Listens on a free port until the runtime ends, and counts connections. Returns the address.
+/// Listens on a free port until the runtime ends. Returns the address.
 pub(crate) fn start<T: Stack>(
     routes: Router,
     head_timeout: Duration,
@@ -71,7 +71,6 @@ pub(crate) fn start<T: Stack>(
         loop {
             // axum's `accept` continues after an error.
             let (socket, _) = Listener::accept(&mut listener).await;
-            tally.opened.add(1);
             let (routes, tally) = (routes.clone(), Arc::clone(&tally));
             tokio::spawn(serve(socket, server.clone(), routes, tally));
         }

@@ -139,7 +139,7 @@ impl Timers for Tokio {
 pub enum Alt {}
 
 impl Timers for Alt {
-    const NAME: &'static str = "tokio-alt";
+    const NAME: &'static str = "alternative timer";
 
     as_in_tokio!(tokio::time);
 

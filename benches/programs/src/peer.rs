@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
-use crate::{Load, main, block_on};
+use crate::{Load, block_on, main};
 
 /// The environment variable with the path of the binary that is the peer of all sides.
 pub const BINARY: &str = "PROGRAMS_PEER";

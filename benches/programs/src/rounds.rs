@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use common::alternate;
 use common::conditions::Conditions;
 use common::process::numbers;
-use common::alternate;
 use load::peer::BINARY;
 
 use crate::Options;
@@ -40,7 +40,10 @@ pub(crate) fn run(
         let what = format!("{} on {}", program.name, side.name());
         conditions.sample();
         let run = once(program, binary, &sides[0].1, options).context(what.clone())?;
-        ensure!((run.timers > 0.0) == side.is_wheel(), "{what}: other timers");
+        ensure!(
+            (run.timers > 0.0) == side.is_wheel(),
+            "{what}: other timers"
+        );
         eprintln!("{what}, round {}: {run:?}", round + 1);
         runs[index].1.push(run);
     }
