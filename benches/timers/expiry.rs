@@ -1,43 +1,25 @@
-//! A mass expiry: many timers are due within a millisecond (or, in `fire`, a second). The benchmark measures how long
-//! it takes meanwhile to arm and cancel another one.
+//! A mass expiry: many timers that are due within a short time.
 
 use std::future::Future;
-use std::hint::black_box;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
-use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::{Timers, arm, on_task};
+use crate::{Timers, on_task};
 
 /// A generous time to arm one timer. The timers are due when all should be armed.
 const TO_ARM: Duration = Duration::from_nanos(1_600);
 const AT_LEAST: Duration = Duration::from_millis(100);
 const LOST: Duration = Duration::from_secs(60);
-/// A duration that does not end before the timer is cancelled.
-const FAR: Duration = Duration::from_secs(600);
-const BATCH: usize = 1_000;
-/// During a long wait, another task would have armed a timer every so many nanoseconds, and waited for the rest.
-const INTERVAL: u64 = 10_000;
-
-/// The result of a mass expiry.
-#[derive(Debug)]
-pub struct Expiry {
-    /// Number of wake-ups, which should be one for each timer.
-    pub fired: u64,
-    /// How long it took to arm and cancel a timer while the others fired, in nanoseconds.
-    pub waits: Histogram<u64>,
-}
 
 /// A counter; as a waker it counts its wakes.
 #[derive(Debug, Default)]
@@ -121,32 +103,6 @@ impl<T: Timers> Volley<T> {
     }
 }
 
-/// Lets `count` timers fire, while one task per worker arms others: any worker may fire the timers.
-pub fn run<T: Timers>(runtime: &Handle, workers: usize, count: usize) -> Expiry {
-    let volley = Volley::<T>::arm(runtime, count, Duration::from_millis(1));
-    thread::sleep(volley.due.saturating_duration_since(Instant::now()));
-    let inserters: Vec<_> = (0..workers)
-        .map(|_| runtime.spawn(insert_while::<T>(Arc::clone(&volley.fired), count)))
-        .collect();
-    let mut waits = Histogram::new(3).expect("a histogram");
-    for inserter in inserters {
-        let some = runtime.block_on(inserter).expect("an inserter panicked");
-        waits.add(some).expect("equal histograms");
-    }
-    let fired = volley.wakes();
-    Expiry { fired, waits }
-}
-
-/// Arms timers that are not due for a long time.
-pub fn arm_far<T: Timers>(runtime: &Handle, count: usize) -> Sleeps<T> {
-    let (far, spread) = (Instant::now() + FAR, Duration::from_millis(1));
-    let waker = Waker::from(Arc::<Count>::default());
-    let sleeps = on_worker(runtime, waker, move |cx| {
-        arm_all::<T>(cx, count, far, spread)
-    });
-    sleeps.expect("they are far away")
-}
-
 /// Runs `work` in a task without a cooperative budget, with another waker.
 fn on_worker<R: Send + 'static>(
     runtime: &Handle,
@@ -176,25 +132,4 @@ pub fn arm_all<T: Timers>(
         sleeps.push(sleep);
     }
     Some(sleeps)
-}
-
-/// Arms and cancels until all others have fired. Yields now and then, so that its worker can fire them too.
-async fn insert_while<T: Timers>(fired: Arc<Count>, armed: usize) -> Histogram<u64> {
-    let insert = |cx: &mut Context<'_>, index| {
-        let began = std::time::Instant::now();
-        let after = FAR + Duration::from_millis(index as u64);
-        arm(black_box(pin!(T::sleep(after))), cx);
-        began.elapsed().as_nanos() as u64
-    };
-    let mut waits = Histogram::new(3).expect("a histogram");
-    let began = Instant::now();
-    while fired.get() < armed {
-        assert!(began.elapsed() < LOST, "{}: a timer was lost", T::NAME);
-        let some = on_task(|cx| -> [u64; BATCH] { std::array::from_fn(|index| insert(cx, index)) });
-        for wait in unconstrained(some).await {
-            waits.record_correct(wait, INTERVAL).expect("a wait");
-        }
-        yield_now().await;
-    }
-    waits
 }

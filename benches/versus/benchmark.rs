@@ -61,7 +61,7 @@ pub(crate) struct Benchmark {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) rounds: u32,
-    /// tokio-wheel first.
+    /// Tokio first.
     pub(crate) implementations: Vec<Implementation>,
 }
 
@@ -73,8 +73,6 @@ impl Benchmark {
         let rounds = rounds.unwrap_or(self.rounds) as usize;
         for (_, at) in alternate(rounds, implementations.len()) {
             conditions.sample();
-            // tokio-wheel is the last one in the first round.
-            let at = implementations.len() - 1 - at;
             all[at].push((implementations[at].1)());
         }
         for ((name, _), measured) in implementations.iter().zip(&all) {

@@ -11,7 +11,7 @@ use timers::shapes::Shape;
 use timers::{Timers, arm};
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{DELAYS, Stage, WORKERS, delays, each, each_after, seeded};
+use crate::stage::{DELAYS, Stage, delays, each, each_after, seeded};
 
 /// Arms and cancels, each worker on its own. The slowest worker counts.
 pub(crate) fn register_cancel<T: Timers>(workers: usize) -> Measured {
@@ -49,9 +49,9 @@ pub(crate) fn cancel_in_random_order<T: Timers>() -> Measured {
 }
 
 /// Runs a small service, whose tasks move between workers while their timers are pending.
-pub(crate) fn moving<T: Timers>(shape: Shape) -> Measured {
+pub(crate) fn moving<T: Timers>(workers: usize, shape: Shape) -> Measured {
     const MOVING: usize = 200_000;
-    let stage = Stage::new::<T>(WORKERS);
+    let stage = Stage::new::<T>(workers);
     let play = |count| stage.run(shape.play::<T>(count));
     play(MOVING / 10);
     let begin = Instant::now();

@@ -1,5 +1,6 @@
 //! Measures how late a sleeping task runs, in an idle runtime and in a busy one.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,10 +15,12 @@ use tokio::time::Instant;
 use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, WORKERS, compute, worker_cpu};
 
-/// Measures how late repeated sleeps end: the median, and in a busy runtime the 99th percentile, in an idle one the
-/// workers' CPU time for each sleep. In a busy runtime, more tasks compute than there are workers.
-pub(crate) fn lateness<T: Timers>(is_busy: bool) -> Measured {
-    let (burners, sleepers, rounds) = if is_busy { (8, 40, 150) } else { (0, 100, 200) };
+/// How long each task sleeps in all.
+const TIME: Duration = Duration::from_millis(1_500);
+
+/// Measures how late repeated sleeps of so many milliseconds end: the median and the 99th percentile. In an idle runtime, the
+/// third value is the workers' CPU time for each sleep. In a busy one, more tasks compute than there are workers.
+pub(crate) fn lateness<T: Timers>(burners: u64, sleepers: u64, millis: Range<u64>) -> Measured {
     let stage = Stage::new::<T>(WORKERS);
     let stop = Arc::new(AtomicBool::new(false));
     for seed in 0..burners {
@@ -25,7 +28,7 @@ pub(crate) fn lateness<T: Timers>(is_busy: bool) -> Measured {
     }
     let before = worker_cpu();
     let all = stage.run(async move {
-        let tasks = (0..sleepers).map(|seed| sleep_often::<T>(seed, rounds));
+        let tasks = (0..sleepers).map(|seed| sleep_often::<T>(seed, millis.clone()));
         tasks.collect::<JoinSet<_>>().join_all().await
     });
     let mut late = Histogram::new(3).expect("a histogram");
@@ -34,12 +37,10 @@ pub(crate) fn lateness<T: Timers>(is_busy: bool) -> Measured {
     }
     let each = (worker_cpu() - before) / late.len() as f64;
     stop.store(true, Ordering::Relaxed);
-    let at = |quantile| late.value_at_quantile(quantile) as f64;
-    let second = match is_busy {
-        true => Value::nanos("p99", at(0.99)),
-        false => Value::nanos("CPU", each),
-    };
-    Measured::fired([Value::nanos("p50", at(0.5)), second], late.len())
+    let at = |what, part| Value::nanos(what, late.value_at_quantile(part) as f64);
+    let mut values = vec![at("late, p50", 0.5), at("late, p99", 0.99)];
+    values.extend((burners == 0).then(|| Value::nanos("CPU", each)));
+    Measured::fired(values, late.len())
 }
 
 /// Computes for 50–100 µs at a time, and then yields under a timeout, as a request would.
@@ -52,17 +53,23 @@ async fn burn<T: Timers>(seed: u64, stop: Arc<AtomicBool>) {
     }
 }
 
-/// Sleeps `rounds` times for 1–20 ms, and records how late it woke.
-async fn sleep_often<T: Timers>(seed: u64, rounds: usize) -> Histogram<u64> {
+/// Sleeps again and again, and records how late it woke. Resets one timer, because the timers of another crate open a
+/// descriptor.
+async fn sleep_often<T: Timers>(seed: u64, millis: Range<u64>) -> Histogram<u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut late = Histogram::new(3).expect("a histogram");
-    for _ in 0..rounds {
-        let at = Instant::now() + Duration::from_micros(rng.random_range(1_000..20_000));
-        T::sleep_until(at).await;
+    let (micros, mut slept) = (1_000 * millis.start..1_000 * millis.end, Duration::ZERO);
+    let mut sleep = Box::pin(T::sleep(Duration::ZERO));
+    while slept < TIME {
+        let after = Duration::from_micros(rng.random_range(micros.clone()));
+        let at = Instant::now() + after;
+        T::reset(sleep.as_mut(), at);
+        sleep.as_mut().await;
         let now = Instant::now();
         assert!(now >= at, "{} woke a sleeper {:?} early", T::NAME, at - now);
-        let late_by = (now - at).as_nanos() as u64;
-        late.record(late_by).expect("a lateness");
+        late.record((now - at).as_nanos() as u64)
+            .expect("a lateness");
+        slept += after;
     }
     late
 }

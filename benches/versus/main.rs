@@ -1,20 +1,16 @@
-//! Compares tokio-wheel with `tokio::time`, benchmark by benchmark.
+//! Compares tokio-wheel with `tokio::time` and other timers, benchmark by benchmark.
 //!
 //! ```text
-//! cargo bench -p versus                      # all benchmarks, some fifteen minutes
-//! cargo bench -p versus -- --rounds 1        # a few minutes
+//! cargo bench -p versus                      # a first look, less than a minute
+//! cargo bench -p versus -- --all             # all benchmarks, a quarter of an hour
 //! cargo bench -p versus -- repoll bytes      # some benchmarks
 //! cargo bench -p versus -- --list            # their names
 //! RUSTFLAGS="--cfg tokio_unstable" cargo bench …  # adds Tokio's alternative timer
 //! ```
 //!
-//! All implementations run in one process (except in `peak`), round after round and in alternating order. The result is
-//! the median of the rounds' ratios. Every workload says how many timers it reset, fired and cancelled. A benchmark
-//! fails if two implementations did different work in a round.
-//!
-//! `bare` is the same work without a timer, so no implementation can be faster. In a row *without bare*, its time is
-//! subtracted from both medians, which leaves the time of the timers themselves, and the ratio is that of these
-//! differences. (One below 1 counts as 1.)
+//! All implementations run in one process (except in `peak`), round after round and in alternating order. A result is the
+//! median of its rounds, and a ratio the median of the rounds' ratios. Every workload says how many timers it reset, fired
+//! and cancelled. A benchmark fails if two implementations did different work in a round.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -24,8 +20,6 @@ use clap::Parser;
 use common::conditions::Conditions;
 use common::println;
 
-use crate::report::Row;
-
 mod benchmark;
 mod bytes;
 mod cancel;
@@ -34,8 +28,8 @@ mod fire;
 mod lateness;
 mod peak;
 mod pending;
-mod pingora;
 mod report;
+mod rivals;
 mod stage;
 mod waits;
 
@@ -45,9 +39,12 @@ mod waits;
     bin_name = "cargo bench -p versus --"
 )]
 struct Arguments {
-    /// Benchmarks to run [default: all]
+    /// Benchmarks to run [default: a first look]
     #[arg(value_parser = common::names(catalogue::all().iter().map(|one| (one.name, one.about))))]
     names: Vec<String>,
+    /// Run all benchmarks
+    #[arg(long)]
+    all: bool,
     /// List the benchmarks instead of running them
     #[arg(long)]
     list: bool,
@@ -62,6 +59,8 @@ struct Arguments {
     bench: bool,
 }
 
+const FIRST_LOOK: [&str; 4] = ["calls-2", "conns-2", "lateness-busy", "bytes"];
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let [name, one_in] = arguments.peak.as_slice() {
@@ -75,10 +74,13 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let names = &arguments.names;
-    benchmarks.retain(|one| names.is_empty() || names.iter().any(|name| name == one.name));
+    benchmarks.retain(|one| {
+        let names = &arguments.names;
+        let is_first = names.is_empty() && FIRST_LOOK.contains(&one.name);
+        arguments.all || is_first || names.iter().any(|name| name == one.name)
+    });
     let conditions = Conditions::watch();
-    let (mut rows, mut failed) = (Vec::new(), false);
+    let (mut results, mut failed) = (Vec::new(), false);
     for benchmark in &benchmarks {
         let begin = Instant::now();
         eprint!("{} … ", benchmark.name);
@@ -87,17 +89,11 @@ fn main() -> ExitCode {
         let outcome = catch_unwind(run);
         eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
         failed |= outcome.is_err();
-        rows.extend(
-            outcome
-                .into_iter()
-                .flat_map(|measured| Row::all(benchmark, &measured)),
-        );
+        results.extend(outcome.ok().map(|measured| (benchmark, measured)));
     }
     conditions.warn();
-    println!("{}", report::table(&rows, conditions.mark()));
-    println!(
-        "Ratio: the other result divided by tokio-wheel's, as the median of the rounds; above 1 tokio-wheel is better."
-    );
-    println!("{conditions}");
+    let (table, spread) = report::table(&results, conditions.mark());
+    println!("{table}\n\nIn parentheses: tokio's result divided by this one; above 1 is better.");
+    println!("{spread}\n{conditions}");
     ExitCode::from(u8::from(failed))
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::process::{numbers, resident};
 use timers::expiry::Sleeps;
-use timers::{Timers, Tokio, Wheel};
+use timers::{Alt, Timers, Tokio, Wheel};
 use tokio::time::Instant;
 
 use crate::benchmark::{Measured, Unit, Value};
@@ -44,6 +44,7 @@ fn in_a_process(name: &str, one_in: usize) -> f64 {
 pub(crate) fn alone(name: &str, one_in: usize) -> u64 {
     match name {
         Tokio::NAME => left::<Tokio>(one_in),
+        Alt::NAME => left::<Alt>(one_in),
         Wheel::NAME => left::<Wheel>(one_in),
         _ => panic!("unknown implementation: {name}"),
     }
