@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::processors;
 
-/// Number of transfers per turn of a thread, as `benches/transfers` counts them: one for the store, which invalidates the
+/// Number of transfers per turn of a thread: one for the store, which invalidates the
 /// waiting thread's copy of the line, and one for that thread's next load.
 const TRANSFERS_PER_TURN: u32 = 2;
 /// Number of turns of each thread that are timed together, as a batch. The system may take a processor away in the middle
