@@ -31,7 +31,7 @@ pub fn time(nanos: f64) -> String {
         1e6.. => thousands((nanos / 1e3) as u64) + " µs",
         1e5.. => format!("{:.0} µs", nanos / 1e3),
         1e4.. => format!("{:.1} µs", nanos / 1e3),
-        10.0.. => format!("{nanos:.0} ns"),
+        10.0.. => thousands(nanos.round() as u64) + " ns",
         0.0.. => format!("{nanos:.1} ns"),
         _ => "–".to_owned(),
     }

@@ -12,8 +12,10 @@
 //! `PROGRAM run SECONDS SIZE`. Some programs use two processes: they start the other end of their connections as
 //! `PROGRAM peer NUMBER`, always from the build with Tokio's timers.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail, ensure};
-use clap::{Parser, ValueEnum as _};
+use clap::Parser;
 use common::conditions::Conditions;
 
 use crate::program::{ALL, Program};
@@ -42,6 +44,9 @@ struct Options {
     /// What to compare with Tokio [default: everything that the program can run on]
     #[arg(long, value_delimiter = ',')]
     sides: Vec<Side>,
+    /// Another checkout of this repository, whose tokio-wheel is compared, too, in the patched tree
+    #[arg(long)]
+    other: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
@@ -49,16 +54,12 @@ fn main() -> Result<()> {
     if cfg!(debug_assertions) {
         bail!("a debug build measures nothing: add --release");
     }
-    let mut sides = Side::value_variants().to_vec();
-    sides.retain(|side| {
-        *side == Side::Tokio || options.sides.is_empty() || options.sides.contains(side)
-    });
     let is_named = |one: &&Program| options.programs.iter().any(|name| name == one.name);
     let all = ALL.iter();
     let programs = all.filter(|one| options.programs.is_empty() || is_named(one));
     let mut builds = Vec::new();
     for program in programs {
-        builds.push((program, side::build_all(program, &sides)?));
+        builds.push((program, side::build_all(program, &options)?));
     }
     let conditions = Conditions::watch();
     let (mut rows, mut failed) = (Vec::new(), Vec::new());

@@ -6,23 +6,42 @@ use common::table::{Spread, Table, factor, markdown, number, rate, time};
 
 use crate::program::Program;
 use crate::rounds::Run;
-use crate::side::Side;
+use crate::side::{ALL, Side};
 
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
 
 /// Prints a table for each measured value. A ratio is the median of the rounds' ratios.
 pub(crate) fn print(rows: &[Row<'_>]) {
-    let sides = [Side::Tokio, Side::Alt, Side::Import, Side::Tree].map(Side::name);
-    let table = |what| markdown([what, "timers in"].into_iter().chain(sides));
+    let mut shown = ALL.to_vec();
+    shown.retain(|side| {
+        rows.iter()
+            .any(|(_, sides)| sides.iter().any(|(one, _)| one == side))
+    });
+    let names = shown.iter().map(|side| side.name());
+    let table = |what| markdown([what, "timers in"].into_iter().chain(names.clone()));
     let mut spread = Spread::default();
     let mut rates = table("operations per second, and ÷ tokio's");
     let mut costs = table("CPU time per operation, and ÷ tokio's");
     let mut tails = table("99th percentile of an operation");
     for row in rows {
-        add(&mut rates, row, |run| run.rate, rate, Some(&mut spread));
-        add(&mut costs, row, |run| run.cpu, time, Some(&mut spread));
-        add(&mut tails, row, |run| run.p99, time, None);
+        add(
+            &mut rates,
+            row,
+            &shown,
+            |run| run.rate,
+            rate,
+            Some(&mut spread),
+        );
+        add(
+            &mut costs,
+            row,
+            &shown,
+            |run| run.cpu,
+            time,
+            Some(&mut spread),
+        );
+        add(&mut tails, row, &shown, |run| run.p99, time, None);
     }
     println!("{rates}\n\n{costs}\n\n{tails}\n\n{spread}");
 }
@@ -31,6 +50,7 @@ pub(crate) fn print(rows: &[Row<'_>]) {
 fn add(
     table: &mut Table,
     (program, sides): &Row<'_>,
+    shown: &[Side],
     value: fn(&Run) -> f64,
     show: fn(f64) -> String,
     mut spread: Option<&mut Spread>,
@@ -53,7 +73,7 @@ fn add(
         };
         text + mark
     };
-    let cells = [Side::Tokio, Side::Alt, Side::Import, Side::Tree].map(|side| number(cell(&side)));
+    let cells = shown.iter().map(|side| number(cell(side)));
     let names = [program.name.into(), program.place().into()];
     table.add_row(names.into_iter().chain(cells));
 }

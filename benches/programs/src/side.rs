@@ -11,6 +11,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
+use self::Side::{Alt, Import, Other, Tokio, Tree};
+use crate::Options;
 use crate::program::{Program, locked};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
@@ -25,61 +27,78 @@ pub(crate) enum Side {
     Import,
     /// tokio-wheel in the whole tree, by patching it
     Tree,
+    /// The same with the tokio-wheel of another checkout, which `--other` names
+    #[value(skip)]
+    Other,
 }
 
+/// All of them, in the order of the tables.
+pub(crate) const ALL: [Side; 5] = [Tokio, Alt, Import, Tree, Other];
+
 /// Builds the program on each side that it runs on, and returns the paths of the binaries.
-pub(crate) fn build_all(program: &Program, sides: &[Side]) -> Result<Vec<(Side, PathBuf)>> {
-    let sides = sides.iter().filter(|side| side.runs(program));
+pub(crate) fn build_all(program: &Program, options: &Options) -> Result<Vec<(Side, PathBuf)>> {
+    let asked = |side| match side {
+        Tokio => true,
+        Other => options.other.is_some(),
+        _ => options.sides.is_empty() || options.sides.contains(&side),
+    };
+    let sides = ALL.into_iter();
+    let sides = sides.filter(|side| side.runs(program) && asked(*side));
     sides
-        .map(|&side| Ok((side, side.build(program)?)))
+        .map(|side| Ok((side, side.build(program, options)?)))
         .collect()
 }
 
 impl Side {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Side::Tokio => "tokio",
-            Side::Alt => "alternative timer",
-            Side::Import => "import changed",
-            Side::Tree => "tree patched",
+            Tokio => "tokio",
+            Alt => "alternative timer",
+            Import => "import changed",
+            Tree => "tree patched",
+            Other => "tree patched, other checkout",
         }
     }
 
     /// Whether it has tokio-wheel's timers.
     pub(crate) fn is_wheel(self) -> bool {
-        matches!(self, Side::Import | Side::Tree)
+        matches!(self, Import | Tree | Other)
     }
 
     fn runs(self, program: &Program) -> bool {
         match self {
-            Side::Tokio | Side::Tree => true,
-            Side::Alt => program.runs_on_alt(),
-            Side::Import => program.imports(),
+            Tokio | Tree | Other => true,
+            Alt => program.runs_on_alt(),
+            Import => program.imports(),
         }
     }
 
-    fn build(self, program: &Program) -> Result<PathBuf> {
+    fn build(self, program: &Program, options: &Options) -> Result<PathBuf> {
         let runner = env::current_exe()?;
         let target = runner.ancestors().nth(2).context("a target directory")?;
         let mut cargo = Command::new("cargo");
         let (mut folder, mut features) = (HERE.into(), program.binary.to_owned());
         let target = match self {
-            Side::Tokio => target.to_owned(),
-            Side::Alt => {
+            Tokio => target.to_owned(),
+            Alt => {
                 cargo.env("RUSTFLAGS", "--cfg tokio_unstable");
                 target.join("alt")
             }
-            Side::Import => {
+            Import => {
                 features += ",import";
                 target.join("import")
             }
-            Side::Tree => {
+            Tree | Other => {
+                let (name, checkout) = match (&options.other, self) {
+                    (Some(path), Other) => ("other", fs::canonicalize(path)?),
+                    _ => ("tree", Path::new(HERE).join("../..")),
+                };
                 let tool = ["run", "--quiet", "--package", "cargo-wheel"];
                 cargo.args(tool).arg("--manifest-path");
-                cargo.arg(Path::new(HERE).join("../../Cargo.toml"));
+                cargo.arg(checkout.join("Cargo.toml"));
                 cargo.arg("--target-dir").arg(target.join("cargo-wheel"));
                 cargo.args(["--", "try", "--"]);
-                folder = copy(&target.join("tree"))?;
+                folder = copy(&target.join(name))?;
                 let hydra = change_hydra(&folder)?.display().to_string();
                 let patch = format!("\n[patch.crates-io]\nhydra = {{ path = \"{hydra}\" }}\n");
                 let manifest = folder.join("Cargo.toml");
