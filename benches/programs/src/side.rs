@@ -127,9 +127,9 @@ fn copy(folder: &Path) -> Result<PathBuf> {
         .replace("path = \"", &format!("path = \"{HERE}/"));
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::copy(here.join("Cargo.lock"), folder.join("Cargo.lock"))?;
-    if !folder.join("src").exists() {
-        symlink(here.join("src"), folder.join("src"))?;
-    }
+    // A checkout elsewhere may have left a link to its own sources.
+    let _ = fs::remove_file(folder.join("src"));
+    symlink(here.join("src"), folder.join("src"))?;
     Ok(folder.to_owned())
 }
 
