@@ -71,9 +71,14 @@ impl Benchmark {
         let implementations = &self.implementations;
         let mut all: Vec<_> = implementations.iter().map(|_| Vec::new()).collect();
         let rounds = rounds.unwrap_or(self.rounds) as usize;
-        for (_, at) in alternate(rounds, implementations.len()) {
+        for (round, at) in alternate(rounds, implementations.len()) {
             conditions.sample();
-            all[at].push((implementations[at].1)());
+            let (name, measure) = implementations[at];
+            let measured = measure();
+            let raw = measured.values.iter().map(|value| value.amount);
+            let raw = raw.collect::<Vec<_>>();
+            eprintln!("{} on {name}, round {}: {raw:?}", self.name, round + 1);
+            all[at].push(measured);
         }
         for ((name, _), measured) in implementations.iter().zip(&all) {
             let did = |rounds: &[Measured]| rounds.iter().map(|one| one.did).collect::<Vec<_>>();

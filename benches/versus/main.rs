@@ -10,7 +10,7 @@
 //!
 //! All implementations run in one process (except in `peak`), round after round and in alternating order. A result is the
 //! median of its rounds, and a ratio the median of the rounds' ratios. Every workload says how many timers it reset, fired
-//! and cancelled. A benchmark fails if two implementations did different work in a round.
+//! and cancelled. Raw results go to standard error. A benchmark fails if two implementations did different work in a round.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -83,11 +83,11 @@ fn main() -> ExitCode {
     let (mut results, mut failed) = (Vec::new(), false);
     for benchmark in &benchmarks {
         let begin = Instant::now();
-        eprint!("{} … ", benchmark.name);
         // A benchmark that fails reports why, and must not stop the others.
         let run = AssertUnwindSafe(|| benchmark.run(arguments.rounds, &conditions));
         let outcome = catch_unwind(run);
-        eprintln!("{:.1} s", begin.elapsed().as_secs_f64());
+        let took = begin.elapsed().as_secs_f64();
+        eprintln!("{} took {took:.1} s", benchmark.name);
         failed |= outcome.is_err();
         results.extend(outcome.ok().map(|measured| (benchmark, measured)));
     }
