@@ -89,16 +89,19 @@ impl Side {
                 target.join("import")
             }
             Tree | Other => {
-                let (name, checkout) = match (&options.other, self) {
-                    (Some(path), Other) => ("other", fs::canonicalize(path)?),
-                    _ => ("tree", Path::new(HERE).join("../..")),
+                let checkout = match (&options.other, self) {
+                    (Some(path), Other) => path,
+                    _ => &Path::new(HERE).join("../.."),
                 };
+                let checkout = fs::canonicalize(checkout)?;
+                let name = checkout.file_name().context("a folder's name")?;
                 let tool = ["run", "--quiet", "--package", "cargo-wheel"];
                 cargo.args(tool).arg("--manifest-path");
                 cargo.arg(checkout.join("Cargo.toml"));
-                cargo.arg("--target-dir").arg(target.join("cargo-wheel"));
+                // In one folder, Cargo would take the tool of one checkout for another's.
+                folder = copy(&target.join("tree").join(name))?;
+                cargo.arg("--target-dir").arg(folder.join("tool"));
                 cargo.args(["--", "try", "--"]);
-                folder = copy(&target.join(name))?;
                 let hydra = change_hydra(&folder)?.display().to_string();
                 let patch = format!("\n[patch.crates-io]\nhydra = {{ path = \"{hydra}\" }}\n");
                 let manifest = folder.join("Cargo.toml");
