@@ -137,7 +137,7 @@ impl Driver {
         if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
-        self.alarm.note_unfinished(!is_finished, now);
+        self.alarm.note_pass(now, is_finished);
         self.rearm();
     }
 
@@ -156,21 +156,15 @@ const BETWEEN_REQUESTS: u64 = 250_000;
 /// thread's next request, and so the late timers that wait for it.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
-/// The last check of this thread, by the clock of the runtime that was current then. The clock of
-/// the present runtime may be behind that.
-#[derive(Clone, Copy)]
-struct Checked {
-    /// The last call of `check_for_late`.
-    called_at: u64,
-    /// The last call that was not refused as too soon, even if it did nothing.
-    checked_at: u64,
-}
-
+// By the clock of the runtime that was current then. The clock of the present runtime may be behind
+// that.
 thread_local! {
-    static CHECKED: Cell<Checked> = const { Cell::new(Checked {
-        called_at: 0,
-        checked_at: 0,
-    }) };
+    /// When this thread last called `check_for_late`.
+    static CALLED_AT: Cell<u64> = const { Cell::new(0) };
+}
+thread_local! {
+    /// When it last did so without being refused as too soon.
+    static CHECKED_AT: Cell<u64> = const { Cell::new(0) };
 }
 
 impl Home {
@@ -178,28 +172,21 @@ impl Home {
     /// the next timer of the shard is late or will soon be due.
     #[cold]
     pub(super) fn check_for_late(&self, now: Tick) {
-        let last = CHECKED.with(Cell::get);
+        let called_at = CALLED_AT.with(|called_at| called_at.replace(now.0));
         let is_late = self.shard.next() <= now;
         let interval = match is_late {
             true => BETWEEN_REQUESTS,
             false => BETWEEN_ARMINGS,
         };
-        let is_too_soon = now.0.abs_diff(last.checked_at) < interval;
-        let checked_at = if is_too_soon { last.checked_at } else { now.0 };
-        CHECKED.with(|checked| {
-            checked.set(Checked {
-                called_at: now.0,
-                checked_at,
-            })
-        });
-        if is_too_soon {
+        if now.0.abs_diff(CHECKED_AT.with(Cell::get)) < interval {
             return;
         }
+        CHECKED_AT.with(|checked_at| checked_at.set(now.0));
         // In the last milliseconds before a deadline, every `sleep` comes here. So if this thread last
         // came more than a millisecond ago, its tasks probably have long polls, or the worker was
         // preempted. Do not request a pass then, because the tasks that a pass wakes would delay
         // Tokio's own poll of its timers.
-        let are_polls_quick = now.0.abs_diff(last.called_at) < MILLISECOND;
+        let are_polls_quick = now.0.abs_diff(called_at) < MILLISECOND;
         if !is_late {
             self.try_retract();
         } else if are_polls_quick && !self.alarm.settings.current_thread {

@@ -220,12 +220,10 @@ impl Alarm {
         ARMING.with(Cell::get)
     }
 
-    /// Notes whether a pass at `now` has left timers that are due. The driver task fires them.
-    pub(super) fn note_unfinished(&self, is_unfinished: bool, now: Tick) {
-        let resumes_by = match is_unfinished {
-            true => now.saturating_add(PATIENCE),
-            false => Tick::NEVER,
-        };
+    /// Notes whether a pass at `now` has fired everything that was due. If not, the driver task goes on.
+    pub(super) fn note_pass(&self, now: Tick, is_finished: bool) {
+        let resumes_by = now.saturating_add(PATIENCE);
+        let resumes_by = if is_finished { Tick::NEVER } else { resumes_by };
         self.resumes_by.store(resumes_by.0, Ordering::Relaxed);
     }
 
