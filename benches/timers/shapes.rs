@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::{Timers, arm, on_task};
 
@@ -18,8 +18,6 @@ pub enum Shape {
     Conns(usize),
     /// Pairs of tasks that call each other, with every wait under a timeout.
     Calls(usize),
-    /// A new task under a timeout for every unit of work, spawned by an acceptor. At most this many units exist at a time.
-    Units(usize),
 }
 
 impl Shape {
@@ -34,7 +32,6 @@ impl Shape {
                 let each = (count / pairs) as u64;
                 all((0..pairs as u64).map(|seed| pair::<T>(seed, each))).await
             }
-            Self::Units(places) => all([acceptor::<T>(places, count)].into_iter()).await,
         }
     }
 }
@@ -57,43 +54,6 @@ async fn connection<T: Timers>(seed: u64, count: u64) -> u64 {
         arm_and_cancel::<T>(7 * seed + index).await;
     }
     count
-}
-
-/// Spawns a task for each unit of work, as soon as another unit has freed its place. Every place has a server, which the unit
-/// calls once.
-async fn acceptor<T: Timers>(places: usize, count: usize) -> u64 {
-    let (leave, mut free) = mpsc::unbounded_channel();
-    let servers: Vec<_> = (0..places).map(|_| server()).collect();
-    for place in 0..places {
-        leave.send(place).expect("the acceptor");
-    }
-    for index in 0..count {
-        let place = free.recv().await.expect("a place");
-        let (server, leave) = (servers[place].clone(), leave.clone());
-        let work = async move {
-            let (reply, answer) = oneshot::channel();
-            server.send(reply).expect("a server");
-            answer.await.expect("an answer");
-            leave.send(place).expect("the acceptor");
-        };
-        tokio::spawn(T::timeout(half_a_minute(index as u64), work));
-    }
-    // Every unit has to free its place.
-    for _ in 0..places {
-        free.recv().await.expect("a place");
-    }
-    count as u64
-}
-
-/// A task that answers each request, until all senders are dropped.
-fn server() -> mpsc::UnboundedSender<oneshot::Sender<()>> {
-    let (server, mut requests) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
-    tokio::spawn(async move {
-        while let Some(reply) = requests.recv().await {
-            reply.send(()).expect("a unit of work");
-        }
-    });
-    server
 }
 
 /// Arms the timer, lets other tasks run while it is pending, and cancels it.
