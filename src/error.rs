@@ -4,7 +4,7 @@ use std::{error, fmt, io};
 
 /// The error of a [`Timeout`](crate::Timeout) whose deadline passed before its future completed.
 ///
-/// This crate's timeouts of streams, tower services and bodies return it, too.
+/// This crate's timeouts of streams and tower services return it, too.
 ///
 /// # Differences from tokio
 ///

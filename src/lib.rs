@@ -93,7 +93,7 @@
 //! | `metrics` | a [reporter](ext::metrics) that publishes the [counts](docs::metrics) to the `metrics` crate | |
 //! | `stream` | [`DelayQueue`] as a `Stream`, tokio-stream's time [methods](ext::StreamExt), and [`IntervalStream`](ext::stream::IntervalStream) | |
 //! | `test-util` | `pause`, `resume` and `advance` | `test-util` |
-//! | `tower` | [`TimeoutLayer`](ext::tower::TimeoutLayer) for tower and axum, and timeouts for bodies | |
+//! | `tower` | [`TimeoutLayer`](ext::tower::TimeoutLayer) for tower and axum | |
 //! | `tracing` | Tokio's spans and events for this crate's timers, so tokio-console shows them | `tracing` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // The guide describes all features, and is compiled only with all of them.

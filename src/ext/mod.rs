@@ -12,7 +12,7 @@
 //! | [`io`] | | [idle timeouts](io::TimeoutStream) for readers and writers, as in tokio-io-timeout |
 //! | [`stream`] | `stream` | [`StreamExt`], [`IntervalStream`](stream::IntervalStream), as in tokio-stream |
 //! | [`hyper`] | `hyper` | [`WheelTimer`](hyper::WheelTimer), for hyper's and hyper-util's builders |
-//! | [`tower`] | `tower` | layers for tower and axum with a timeout for [responses](tower::TimeoutLayer), for each [frame](tower::TimeoutBody) of a body, and for [whole bodies](tower::DeadlineBody) |
+//! | [`tower`] | `tower` | [`TimeoutLayer`](tower::TimeoutLayer), for tower and axum |
 //! | [`metrics`] | `metrics` | [`report`](metrics::report), which publishes the counts of [`metrics()`](crate::metrics()), and [`report_as`](metrics::report_as) for other drivers |
 //!
 //! Some of these modules have the names of crates. They are not in the root of this crate, because

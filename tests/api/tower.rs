@@ -1,8 +1,5 @@
-//! `wheel::ext::tower` limits services and bodies as the layers of tower and tower-http do, alone and in axum.
+//! `wheel::ext::tower` limits services as the layers of tower and tower-http do, alone and in axum.
 #![cfg(feature = "tower")]
-
-#[cfg(feature = "test-util")]
-mod bodies;
 
 use support::prelude::*;
 
@@ -26,14 +23,6 @@ fn layers_and_services_are_made_without_a_runtime() {
         |_: &()| None,
     ));
     shared(tower_layer_of(TimeoutLayer::by(|_: &()| None)));
-    shared(timeouts::RequestBodyTimeoutLayer::new(ms(1)));
-    shared(timeouts::RequestBodyTimeout::new((), ms(1)));
-    shared(timeouts::ResponseBodyTimeoutLayer::new(ms(1)));
-    shared(timeouts::ResponseBodyTimeout::new((), ms(1)));
-    shared(timeouts::RequestBodyDeadlineLayer::new(ms(1)));
-    shared(timeouts::RequestBodyDeadline::new((), ms(1)));
-    shared(timeouts::ResponseBodyDeadlineLayer::new(ms(1)));
-    shared(timeouts::ResponseBodyDeadline::new((), ms(1)));
 }
 
 /// Applies a layer to a type that is no service.

@@ -1,7 +1,4 @@
-//! Futures that the services of this module return.
-//!
-//! [`ResponseFuture`] ends a late response. [`ResponseBodyTimeoutFuture`] and
-//! [`ResponseBodyDeadlineFuture`] wrap the response's body.
+//! [`ResponseFuture`], which ends a late response.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +8,7 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use pin_project_lite::pin_project;
 
-use super::{AsError, BoxError, DeadlineBody, TimeoutBody};
+use super::{AsError, BoxError};
 use crate::timeout::{self, timeout};
 
 pin_project! {
@@ -79,79 +76,4 @@ fn empty<B: Default>(status: StatusCode) -> Response<B> {
     let mut response = Response::default();
     *response.status_mut() = status;
     response
-}
-
-/// Defines the future of a response whose body it wraps in a `$Body`.
-macro_rules! with_body {
-    ($(#[$about:meta])* $Future:ident, $Body:ident) => {
-        pin_project! {
-            $(#[$about])*
-            #[must_use = "futures do nothing unless you `.await` or poll them"]
-            #[derive(Debug)]
-            pub struct $Future<F> {
-                #[pin]
-                response: F,
-                timeout: Duration,
-            }
-        }
-
-        impl<F> $Future<F> {
-            pub(super) fn new(response: F, timeout: Duration) -> Self {
-                $Future { response, timeout }
-            }
-        }
-
-        impl<F, B, E> Future for $Future<F>
-        where
-            F: Future<Output = Result<Response<B>, E>>,
-        {
-            type Output = Result<Response<$Body<B>>, E>;
-
-            fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                let me = self.project();
-                let response = ready!(me.response.poll(cx))?;
-                Poll::Ready(Ok(response.map(|body| $Body::new(*me.timeout, body))))
-            }
-        }
-    };
-}
-
-with_body! {
-    /// Future returned by a [`ResponseBodyTimeout`](super::ResponseBodyTimeout) service.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use http::{Request, Response};
-    /// use tower::{BoxError, Service as _, service_fn};
-    /// use wheel::{Duration, ext::tower::ResponseBodyTimeout, ext::tower::future::ResponseBodyTimeoutFuture};
-    ///
-    /// let inner = service_fn(async |_: Request<()>| Ok::<_, BoxError>(Response::new("hello")));
-    /// let mut service = ResponseBodyTimeout::new(inner, Duration::from_secs(1));
-    /// let response: ResponseBodyTimeoutFuture<_> = service.call(Request::new(()));
-    /// assert_eq!(response.await.unwrap().status(), 200);
-    /// # }
-    /// ```
-    ResponseBodyTimeoutFuture,
-    TimeoutBody
-}
-
-with_body! {
-    /// Future returned by a [`ResponseBodyDeadline`](super::ResponseBodyDeadline) service.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use http::{Request, Response};
-    /// use tower::{BoxError, Service as _, service_fn};
-    /// use wheel::{Duration, ext::tower::ResponseBodyDeadline, ext::tower::future::ResponseBodyDeadlineFuture};
-    ///
-    /// let inner = service_fn(async |_: Request<()>| Ok::<_, BoxError>(Response::new("hello")));
-    /// let mut service = ResponseBodyDeadline::new(inner, Duration::from_secs(1));
-    /// let response: ResponseBodyDeadlineFuture<_> = service.call(Request::new(()));
-    /// assert_eq!(response.await.unwrap().status(), 200);
-    /// # }
-    /// ```
-    ResponseBodyDeadlineFuture,
-    DeadlineBody
 }

@@ -1,22 +1,16 @@
-//! Timeouts for tower services and for HTTP bodies, as layers for tower and axum.
+//! A timeout for each response of a tower service, as a layer for tower and axum.
 //!
-//! | layer | timeout for | result if late | as in |
+//! | layer | timeout | result if late | as in |
 //! | --- | --- | --- | --- |
-//! | [`TimeoutLayer::new`] | the response's head | a boxed [`Elapsed`](error::Elapsed) as the service's error | tower |
-//! | [`TimeoutLayer::with_status_code`] | the response's head | a response with a status code and an empty body | tower-http |
-//! | [`TimeoutLayer::by`], [`TimeoutLayer::with_status_code_by`] | the response's head, computed from each request | the same | |
-//! | [`RequestBodyTimeoutLayer`] | each frame of the request's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
-//! | [`ResponseBodyTimeoutLayer`] | each frame of the response's body | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
-//! | [`RequestBodyDeadlineLayer`] | the whole body of the request | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
-//! | [`ResponseBodyDeadlineLayer`] | the whole body of the response | [`Elapsed`](error::Elapsed) as the body's error | tower-http |
+//! | [`TimeoutLayer::new`] | the same for all requests | a boxed [`Elapsed`](error::Elapsed) as the service's error | tower |
+//! | [`TimeoutLayer::with_status_code`] | the same for all requests | a response with a status code and an empty body | tower-http |
+//! | [`TimeoutLayer::by`], [`TimeoutLayer::with_status_code_by`] | computed from each request | the same | |
 //!
-//! The timeout for a response ends when the response's head is ready. Bodies are read and written after
-//! that, so they need timeouts of their own.
+//! The timeout ends when the response's head is ready. Bodies are read and written after that: tower-http
+//! has timeouts for them, and [`ext::io`](crate::ext::io) has timeouts for the connection that carries them.
 //!
-//! Responses and bodies are polled before the timer. A response that is ready on the first poll
-//! therefore registers no timer, and one that is ready at or after the deadline is still returned. The
-//! same holds for each frame of a body. The timeout for a whole body is stricter: once it has elapsed,
-//! no frame is returned.
+//! The response is polled before the timer. A response that is ready on the first poll therefore arms
+//! no timer, and one that is ready at or after the deadline is still returned.
 //!
 //! ```toml
 //! [dependencies]
@@ -30,7 +24,7 @@
 //!   "deadline has elapsed"; the message of tower's error is "request timed out".
 //! * A timeout that is too long to be represented as a deadline, such as `Duration::MAX`, never
 //!   elapses.
-//! * tower-http polls its timer before the response. So each request registers a timer there, even
+//! * tower-http polls its timer before the response. So each request arms a timer there, even
 //!   if it is answered immediately, and a response that is ready at the deadline is lost.
 //! * tower-http's `TimeoutLayer::new`, which is deprecated, answers with the status 408. This crate's
 //!   `new` behaves like tower's.
@@ -39,7 +33,7 @@
 //!
 //! tower's retries accept any future for the pause between two attempts, so they need no adapter. The
 //! policy makes a [`Sleep`](crate::Sleep) for the instant at which tower's back-off would end. The
-//! back-off's own timer is never polled, so it registers nothing:
+//! back-off's own timer is never polled, so it arms nothing:
 //!
 //! ```
 //! use tower::retry::backoff::{Backoff as _, ExponentialBackoff, ExponentialBackoffMaker};
@@ -91,8 +85,7 @@
 //!
 //! # Examples
 //!
-//! An axum router in which each request has half a second, requests of a slow route have longer, and a
-//! client that uploads may be silent for ten seconds:
+//! An axum router in which requests have half a second, and those of a slow route have longer:
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -102,7 +95,7 @@
 //! use axum::http::StatusCode;
 //! use axum::routing::{get, post};
 //! use wheel::Duration;
-//! use wheel::ext::tower::{RequestBodyTimeoutLayer, TimeoutLayer};
+//! use wheel::ext::tower::TimeoutLayer;
 //!
 //! let half_a_second = Duration::from_millis(500);
 //! let quick = Router::new()
@@ -114,8 +107,7 @@
 //!     .route("/reports", post(async || "done"))
 //!     .layer(TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, half_a_minute));
 //!
-//! let ten_seconds = Duration::from_secs(10);
-//! let app: Router = quick.merge(slow).layer(RequestBodyTimeoutLayer::new(ten_seconds));
+//! let app: Router = quick.merge(slow);
 //! # let request = axum::http::Request::post("/reports").body(axum::body::Body::from("hello"))?;
 //! # let answer = app.oneshot(request).await?.into_body();
 //! # assert_eq!(axum::body::to_bytes(answer, 99).await?, "done");
@@ -123,19 +115,10 @@
 //! # }
 //! ```
 
-mod bodies;
-mod body;
-mod deadline_body;
 pub mod future;
 mod layer;
 mod limit;
 
-pub use self::bodies::{
-    RequestBodyDeadline, RequestBodyDeadlineLayer, RequestBodyTimeout, RequestBodyTimeoutLayer,
-    ResponseBodyDeadline, ResponseBodyDeadlineLayer, ResponseBodyTimeout, ResponseBodyTimeoutLayer,
-};
-pub use self::body::TimeoutBody;
-pub use self::deadline_body::DeadlineBody;
 #[doc(no_inline)]
 pub use self::future::ResponseFuture;
 pub use self::layer::TimeoutLayer;
@@ -149,7 +132,7 @@ use tower_service::Service;
 
 use self::limit::Limit;
 
-/// The error type of services and bodies with a timeout.
+/// The error type of services with a timeout.
 ///
 /// ```
 /// let error: wheel::ext::tower::BoxError = "anything".into();
@@ -157,7 +140,7 @@ use self::limit::Limit;
 /// ```
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The error of a late request or frame, under the path that tower gives its own.
+/// The error of a late request, under the path that tower gives its own.
 pub mod error {
     #[doc(no_inline)]
     pub use crate::error::Elapsed;
