@@ -45,7 +45,7 @@ use crate::timeout::Timeout;
 /// .join()
 /// .unwrap()
 /// .await;
-/// assert_eq!(wheel.pending(), 0);
+/// assert_eq!(wheel.metrics().snapshot().pending, 0);
 /// # }
 /// ```
 ///
@@ -259,33 +259,6 @@ impl Handle {
     pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
         assert!(period > Duration::ZERO, "`period` must be non-zero.");
         Interval::new(Resource::interval(), self.sleep_until(start), period)
-    }
-
-    /// Returns how many timers are registered and have not fired yet.
-    ///
-    /// A timer is registered when it is first polled, or when it is reset. The shards are counted
-    /// one after the other, so timers that change meanwhile make the sum inexact. Once the driver
-    /// has shut down, this returns zero.
-    ///
-    /// ```
-    /// use futures::FutureExt;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let wheel = wheel::Handle::current();
-    /// let mut sleep = wheel.sleep(wheel::Duration::from_secs(60));
-    /// assert_eq!(wheel.pending(), 0);
-    /// assert!((&mut sleep).now_or_never().is_none());
-    /// assert_eq!(wheel.pending(), 1);
-    /// drop(sleep);
-    /// assert_eq!(wheel.pending(), 0);
-    /// # }
-    /// ```
-    pub fn pending(&self) -> usize {
-        self.driver
-            .shards()
-            .map(|shard| shard.snapshot().pending)
-            .sum()
     }
 
     /// Returns a handle to the counts of this driver's timers.

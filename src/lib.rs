@@ -130,7 +130,7 @@ pub use self::builder::Builder;
 pub use self::delay_queue::DelayQueue;
 pub use self::handle::Handle;
 pub use self::interval::{Interval, interval, interval_at};
-pub use self::metrics::{LagHistogram, Metrics, MetricsIntervals, MetricsSnapshot, metrics};
+pub use self::metrics::{LagHistogram, Metrics, MetricsSnapshot, metrics};
 pub use self::sleep::{Sleep, sleep, sleep_until};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::runtime;
 
-use super::MetricsIntervals;
 use crate::driver::{Driver, registry};
 use crate::metrics::MetricsSnapshot;
 use crate::platform::Ordering;
@@ -115,27 +114,6 @@ impl Metrics {
             sum.driver_noops = driver.idle_passes.load(Ordering::Relaxed);
         }
         sum
-    }
-
-    /// Returns an iterator over the counts of successive intervals.
-    ///
-    /// Each call of `next` returns what was counted since the previous call. The first call returns
-    /// what was counted since `intervals` was called.
-    ///
-    /// ```
-    /// use wheel::Duration;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let intervals = wheel::metrics().intervals();
-    /// for passed in intervals.take(2) {
-    ///     println!("{} fired, 99 % at most {:?} late", passed.fired, passed.lag.quantile(0.99));
-    ///     wheel::sleep(Duration::from_millis(10)).await;
-    /// }
-    /// # }
-    /// ```
-    pub fn intervals(&self) -> MetricsIntervals {
-        MetricsIntervals::new(self.clone())
     }
 
     /// Returns the counts of one shard since the driver started.

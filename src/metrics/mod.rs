@@ -39,13 +39,11 @@
 //!   drop has returned counts as cancelled, unless a pass was running at that time.
 
 mod handle;
-mod intervals;
 pub(crate) mod lag_histogram;
 pub(crate) mod snapshot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use self::handle::{Metrics, metrics};
-pub use self::intervals::MetricsIntervals;
 pub use self::lag_histogram::LagHistogram;
 pub use self::snapshot::MetricsSnapshot;

@@ -10,8 +10,8 @@ use super::LagHistogram;
 ///   started, which is usually at the runtime's first timer. From one snapshot to the next, no
 ///   count except `pending` decreases, and `registered == fired + cancelled + pending` holds in
 ///   every snapshot.
-/// * A snapshot from [`Metrics::intervals`](crate::Metrics::intervals) or [`since`](Self::since)
-///   counts what happened between two snapshots. `pending` is the number at the end of the interval.
+/// * A snapshot from [`since`](Self::since) counts what happened between two snapshots. `pending` is
+///   the number at the end of the interval.
 ///
 /// A timer is counted when it is *registered*, at its first poll or reset, and again if it is reset
 /// after it has fired. Timers that are never polled or reset, and timers that complete at their

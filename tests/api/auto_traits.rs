@@ -66,7 +66,7 @@ assert_are! {
         TimeoutReader<YY>, TimeoutWriter<YY>, TimeoutStream<YY>;
     Copy & Eq & Hash: error::Elapsed;
     ! PartialEq: wheel::MetricsSnapshot;
-    Clone & Send & Sync & Unpin: wheel::Metrics, wheel::MetricsIntervals, wheel::MetricsSnapshot;
+    Clone & Send & Sync & Unpin: wheel::Metrics, wheel::MetricsSnapshot;
     Send & Sync & Unpin & UnwindSafe & RefUnwindSafe: Builder, error::Elapsed, error::Error,
         TimingWheel<YY>, timing_wheel::Key, timing_wheel::Expired<YY>, timing_wheel::Progress,
         timing_wheel::Rescheduled<YY>, delay_queue::Key, delay_queue::Expired<YY>;

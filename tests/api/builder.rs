@@ -94,7 +94,8 @@ fn install_comes_before_the_first_timer_and_only_once() {
             // The refused driver changes nothing.
             let _held = before.unwrap_or_else(|| pending(HOUR));
             let used = installed.unwrap_or_else(Timers::current);
-            let pending = [&used, &Timers::current()].map(Timers::pending);
+            let pending =
+                [&used, &Timers::current()].map(|wheel| wheel.metrics().snapshot().pending);
             assert_eq!(pending, [1, 1], "{name}");
             assert_eq!(runtime.metrics().num_alive_tasks(), 1);
             runtime.block_on(async { sleep(ms(1)).await });

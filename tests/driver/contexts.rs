@@ -189,5 +189,5 @@ fn a_worker_that_moves_to_another_thread_before_or_within_any_operation_loses_no
         ended.await.expect("a timer did not wake the task").unwrap();
         others.shutdown().await;
     });
-    assert_eq!(wheel_of(&runtime).pending(), 0);
+    assert_eq!(wheel_of(&runtime).metrics().snapshot().pending, 0);
 }

@@ -250,8 +250,12 @@ impl<T: Time> Hands<T> {
             }
         }
         if let Some(coarse) = &self.coarse.wheel {
-            self.check_pending(place, false, wheel::Handle::current().pending());
-            self.check_pending(place, true, coarse.pending());
+            self.check_pending(
+                place,
+                false,
+                wheel::Handle::current().metrics().snapshot().pending,
+            );
+            self.check_pending(place, true, coarse.metrics().snapshot().pending);
         }
     }
 

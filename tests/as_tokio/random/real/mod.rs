@@ -59,11 +59,11 @@ impl Quiet {
         let wheel = self.wheel.lock().unwrap();
         let sleep = armed_with(inside(&self.handle, || T::boxed(HOUR)), waker);
         self.probes.fetch_add(1, Ordering::Relaxed);
-        if wheel.pending() == 0 {
+        if wheel.metrics().snapshot().pending == 0 {
             self.bound.fetch_add(1, Ordering::Relaxed);
         }
         drop(sleep);
-        assert_eq!(wheel.pending(), 0);
+        assert_eq!(wheel.metrics().snapshot().pending, 0);
         Poll::Ready(())
     }
 }
