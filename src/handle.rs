@@ -1,4 +1,11 @@
-//! [`Handle`], a handle to a timer driver.
+//! The handles to a timer driver: [`Handle`] makes its timers, and [`Metrics`] in `handle/metrics.rs`
+//! reads its counts.
+
+mod metrics;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use self::metrics::{Metrics, metrics};
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -12,7 +19,6 @@ use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::driver::{Driver, registry};
 use crate::interval::Interval;
-use crate::metrics::Metrics;
 use crate::sleep::{Sleep, deadline_after};
 use crate::spans::Resource;
 use crate::timeout::Timeout;

@@ -128,9 +128,9 @@ pub use self::build_error::BuildError;
 pub use self::builder::Builder;
 #[doc(inline)]
 pub use self::delay_queue::DelayQueue;
-pub use self::handle::Handle;
+pub use self::handle::{Handle, Metrics, metrics};
 pub use self::interval::{Interval, interval, interval_at};
-pub use self::metrics::{LagHistogram, Metrics, MetricsSnapshot, metrics};
+pub use self::metrics::{LagHistogram, MetricsSnapshot};
 pub use self::sleep::{Sleep, sleep, sleep_until};
 pub use self::timeout::{Timeout, timeout, timeout_at};
 pub use self::timing_wheel::TimingWheel;

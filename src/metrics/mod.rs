@@ -1,5 +1,5 @@
-//! What a driver counts, how late its timers fire, and the handles to these counts. The page
-//! `docs::metrics` describes how to read them.
+//! What a driver counts, and how late its timers fire. The handle to these counts is in
+//! `handle/metrics.rs`, above the driver. The page `docs::metrics` describes how to read them.
 //!
 //! # Names
 //!
@@ -38,12 +38,8 @@
 //! * **Apply late cancels before you read a shard**, and before a pass fires anything. Then a timer whose
 //!   drop has returned counts as cancelled, unless a pass was running at that time.
 
-mod handle;
 pub(crate) mod lag_histogram;
 pub(crate) mod snapshot;
-#[cfg(all(test, not(loom)))]
-mod tests;
 
-pub use self::handle::{Metrics, metrics};
 pub use self::lag_histogram::LagHistogram;
 pub use self::snapshot::MetricsSnapshot;
