@@ -26,7 +26,6 @@ use super::slots::SlotStart;
 /// ```
 #[must_use = "an unfinished advance may leave due entries in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Progress {
     /// All entries that were due have fired, and the clock is at the target.
     CaughtUp,

@@ -82,7 +82,6 @@ pub struct Expired<T> {
 /// ```
 #[must_use = "an expired value is handed back and is no longer in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Rescheduled<T> {
     /// The entry has its new deadline. Its key stays valid.
     Moved,

@@ -249,6 +249,11 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.others.shrink_to_fit();
     }
 
+    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
+        let values = self.pages.into_iter().flatten().map(|(_, value)| value);
+        values.chain(self.survivors.into_values())
+    }
+
     const fn split(key: u32) -> (usize, usize) {
         ((key >> BITS) as usize, key as usize & (Self::PAGE_LEN - 1))
     }
@@ -316,23 +321,6 @@ impl<T, const BITS: u32> Vacant<'_, T, BITS> {
         if self.page.len() == 1 << BITS {
             *self.current = NO_PAGE;
         }
-    }
-}
-
-/// Iterating over the keys and values of all pages, and then of the survivors.
-impl<T, const BITS: u32> PagedSlab<T, BITS> {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        let pages = self.pages.iter().enumerate();
-        let values = pages.flat_map(|(number, page)| {
-            let values = page.iter();
-            values.map(move |(index, value)| (Self::join(number, index), value))
-        });
-        values.chain(self.survivors.iter().map(|(&key, value)| (key, value)))
-    }
-
-    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        let values = self.pages.into_iter().flatten().map(|(_, value)| value);
-        values.chain(self.survivors.into_values())
     }
 }
 

@@ -8,7 +8,7 @@ use std::mem;
 use std::num::NonZeroU64;
 
 use super::core::Core;
-use super::key::{Key, Stamped};
+use super::key::Stamped;
 
 /// A hierarchical timing wheel, which stores values with deadlines and yields those that are due.
 ///
@@ -45,7 +45,7 @@ use super::key::{Key, Stamped};
 /// More than 256 slots, for example, do not compile:
 ///
 /// ```compile_fail
-/// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::with_slots(0);
+/// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::starting_at(0);
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
     pub(super) core: Core<Stamped<T>, SLOTS>,
@@ -71,61 +71,26 @@ impl<T> TimingWheel<T> {
     pub const fn new() -> Self {
         Self::starting_at(0)
     }
-
-    /// Creates an empty wheel with 64 slots per level, whose clock is at `now`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::starting_at(1_000);
-    /// assert_eq!(wheel.insert(999, 1), Err(1));
-    /// assert!(wheel.insert(1_001, 2).is_ok());
-    /// ```
-    #[must_use]
-    pub const fn starting_at(now: u64) -> Self {
-        Self::with_slots(now)
-    }
-
-    /// Creates an empty wheel with 64 slots per level, whose clock is at tick 0, and with memory
-    /// for `capacity` entries.
-    ///
-    /// # Panics
-    ///
-    /// Panics under the same conditions as [`reserve`](Self::reserve).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let wheel: TimingWheel<u8> = TimingWheel::with_capacity(1_000);
-    /// assert!(wheel.capacity() >= 1_000);
-    /// ```
-    #[must_use]
-    #[track_caller]
-    pub fn with_capacity(capacity: usize) -> Self {
-        let mut wheel = Self::new();
-        wheel.reserve(capacity);
-        wheel
-    }
 }
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Creates an empty wheel with `SLOTS` slots per level, whose clock is at `now`.
     ///
-    /// The other constructors always use 64 slots, so that you need not write the number. `HashMap`
-    /// does the same for its hashers.
+    /// Name the number of slots, or annotate the type: its default is 64 slots.
     ///
     /// # Examples
     ///
     /// ```
     /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::<_, 256>::with_slots(0);
-    /// wheel.insert(1_000_000, "third level").unwrap();
-    /// assert_eq!(wheel.len(), 1);
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::starting_at(1_000);
+    /// assert_eq!(wheel.insert(999, "past"), Err("past"));
+    /// assert!(wheel.insert(1_001, "next").is_ok());
+    ///
+    /// let mut wide = TimingWheel::<_, 256>::starting_at(0);
+    /// wide.insert(1_000_000, "third level").unwrap();
     /// ```
     #[must_use]
-    pub const fn with_slots(now: u64) -> Self {
+    pub const fn starting_at(now: u64) -> Self {
         Self {
             core: Core::starting_at(now),
             stamp: NonZeroU64::MIN,
@@ -259,23 +224,10 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         let now = self.now();
         drop(mem::replace(&mut self.core, Core::starting_at(now)));
     }
-
-    /// Returns an iterator over the key, deadline and value of each entry, in no particular order.
-    ///
-    /// ```
-    /// let mut wheel = wheel::TimingWheel::new();
-    /// wheel.insert(5, "five").unwrap();
-    /// let all: Vec<_> = wheel.iter().map(|(_, deadline, value)| (deadline, *value)).collect();
-    /// assert_eq!(all, [(5, "five")]);
-    /// ```
-    pub fn iter(&self) -> impl Iterator<Item = (Key, u64, &T)> {
-        let entries = self.core.entries.iter();
-        entries.map(|(index, entry)| (entry.value.key(index), entry.deadline, &entry.value.value))
-    }
 }
 
 impl<T, const SLOTS: usize> Default for TimingWheel<T, SLOTS> {
     fn default() -> Self {
-        Self::with_slots(0)
+        Self::starting_at(0)
     }
 }

@@ -11,6 +11,16 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         key
     }
 
+    /// Iterates over the keys and values of all pages, and then of the survivors.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let pages = self.pages.iter().enumerate();
+        let values = pages.flat_map(|(number, page)| {
+            let values = page.iter();
+            values.map(move |(index, value)| (Self::join(number, index), value))
+        });
+        values.chain(self.survivors.iter().map(|(&key, value)| (key, value)))
+    }
+
     /// Panics unless the counters agree with the pages.
     pub(crate) fn check(&self) {
         let in_pages: usize = self.pages.iter().map(Slab::len).sum();

@@ -65,7 +65,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// ```
     /// # use wheel::timing_wheel::{Rescheduled, TimingWheel};
-    /// let mut wheel = TimingWheel::starting_at(10);
+    /// let mut wheel: TimingWheel<&str> = TimingWheel::starting_at(10);
     /// let key = wheel.insert(20, "idle").unwrap();
     /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Moved);
     /// assert_eq!(wheel.reschedule(key, 10), Rescheduled::Expired("idle"));
@@ -101,25 +101,6 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     pub fn get(&self, key: Key) -> Option<&T> {
         let stamped = self.core.get(key.index)?;
         (stamped.stamp == key.stamp).then_some(&stamped.value)
-    }
-
-    /// Returns a mutable reference to the value of an entry, or `None` if the entry has fired or
-    /// been removed.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<u32> = TimingWheel::new();
-    /// let key = wheel.insert(10, 1).unwrap();
-    /// *wheel.get_mut(key).unwrap() += 1;
-    /// assert_eq!(wheel.get(key), Some(&2));
-    /// assert_eq!(wheel.deadline(key), Some(10));
-    /// ```
-    #[inline]
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        self.get(key)?;
-        Some(&mut self.core.get_mut(key.index).value)
     }
 
     /// Returns the tick at which an entry fires, or `None` if the entry has fired or been removed.
