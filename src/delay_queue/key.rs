@@ -45,7 +45,7 @@ pub struct Key(pub(super) timing_wheel::Key);
 /// assert_eq!(ping.key(), key);
 /// assert_eq!(ping.into_inner(), "ping!");
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expired<T> {
     pub(super) data: T,
     pub(super) deadline: Instant,
