@@ -10,7 +10,7 @@ use std::marker::PhantomPinned;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
-use wheel::ext::io::{TimeoutReader, TimeoutStream, TimeoutWriter};
+use wheel::ext::io::TimeoutStream;
 use wheel::{Builder, DelayQueue, Handle as Timers, Interval, Sleep, Timeout, TimingWheel};
 use wheel::{delay_queue, error, timing_wheel};
 
@@ -62,8 +62,7 @@ type YN = Cell<u8>;
 type NN = Rc<u8>;
 
 assert_are! {
-    Send & Sync & Unpin: Sleep, Interval, Timers, wheel::BuildError, Timeout<Ready<YY>>, DelayQueue<YY>,
-        TimeoutReader<YY>, TimeoutWriter<YY>, TimeoutStream<YY>;
+    Send & Sync & Unpin: Sleep, Interval, Timers, wheel::BuildError, Timeout<Ready<YY>>, DelayQueue<YY>, TimeoutStream<YY>;
     Copy & Eq & Hash: error::Elapsed;
     ! PartialEq: wheel::MetricsSnapshot;
     Clone & Send & Sync & Unpin: wheel::Metrics, wheel::MetricsSnapshot;
@@ -71,9 +70,8 @@ assert_are! {
         TimingWheel<YY>, timing_wheel::Key, timing_wheel::Expired<YY>, timing_wheel::Progress,
         timing_wheel::Rescheduled<YY>, delay_queue::Key, delay_queue::Expired<YY>;
     Send & !Sync & Unpin: Timeout<YN>, TimingWheel<YN>, DelayQueue<YN>, TimeoutStream<YN>;
-    !Send & !Sync & Unpin: Timeout<NN>, TimingWheel<NN>, DelayQueue<NN>, TimeoutReader<NN>;
-    Send & Sync & !Unpin: Timeout<PhantomPinned>, TimeoutReader<PhantomPinned>,
-        TimeoutWriter<PhantomPinned>, TimeoutStream<PhantomPinned>;
+    !Send & !Sync & Unpin: Timeout<NN>, TimingWheel<NN>, DelayQueue<NN>, TimeoutStream<NN>;
+    Send & Sync & !Unpin: Timeout<PhantomPinned>, TimeoutStream<PhantomPinned>;
 }
 
 assert_future_is!(todo::<DelayQueue<YY>>().next(), Send & Sync & Unpin);

@@ -1,14 +1,9 @@
 //! Idle timeouts for readers and writers, which fail if the peer is silent for too long.
 //!
-//! | type | operations with a timeout |
-//! | --- | --- |
-//! | [`TimeoutReader`] | reads |
-//! | [`TimeoutWriter`] | writes, flushes and shutdowns |
-//! | [`TimeoutStream`] | all of these, with one timeout for reads and another for writes |
-//!
-//! A new reader or writer has no timeout until you set one. The timeout then applies to each wait, which
-//! lasts from the poll that finds the inner reader or writer pending to the poll that finds it ready. A
-//! wait that takes longer ends with an error of the kind
+//! [`TimeoutStream`] wraps a reader, a writer, or a stream that is both. It has one timeout for reads and
+//! another for writes, flushes and shutdowns; neither is set at first. A timeout applies to each wait,
+//! which lasts from the poll that finds the inner reader or writer pending to the poll that finds it
+//! ready. A wait that takes longer ends with an error of the kind
 //! [`TimedOut`](std::io::ErrorKind::TimedOut). The next wait has the full timeout again, so a transfer
 //! may take any time as long as it makes progress. To limit the whole transfer, put a
 //! [`timeout`](crate::timeout()) around it. The inner reader or writer is polled before the timer, so
@@ -17,7 +12,7 @@
 //! The timer is created by the first wait. Each further wait resets it to a later deadline, which costs
 //! less than arming another timer. A read that finds data does not use the timer.
 //!
-//! Names and behaviour match the crate tokio-io-timeout.
+//! Names and behaviour match the `TimeoutStream` of the crate tokio-io-timeout.
 //!
 //! # Examples
 //!
@@ -59,20 +54,16 @@
 //!
 //! # Differences from tokio-io-timeout
 //!
-//! * A reader or writer is `Unpin` if the inner one is, so it needs no `pin!`, and its timeout can be
-//!   set at any time.
-//! * A reader or writer can be created outside a runtime. Its timer belongs to the runtime of the first
-//!   wait.
+//! * There is no `TimeoutReader` and no `TimeoutWriter`. A `TimeoutStream` around a reader has a timeout
+//!   for reads, and one around a writer has a timeout for writes. It does not seek.
+//! * It is `Unpin` if the inner stream is, so it needs no `pin!`, and its timeouts can be set at any time.
+//! * It can be created outside a runtime. A timer belongs to the runtime of its direction's first wait.
 //! * When a wait ends, tokio-io-timeout resets its timer to the current time, which wakes the task once
 //!   more. This crate leaves the timer as it is, so the task may be woken once, at the deadline of its
 //!   last wait.
 //! * Every `Duration` is accepted. tokio-io-timeout panics with `Duration::MAX`.
 
-#[macro_use]
-mod forward;
 mod idle;
-mod limited;
 mod stream;
 
-pub use self::limited::{TimeoutReader, TimeoutWriter};
 pub use self::stream::TimeoutStream;

@@ -8,13 +8,14 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{TimeoutReader, TimeoutWriter};
+use super::idle::Idle;
 
 pin_project! {
-    /// A stream with one timeout for each wait of a read, and another for each wait of a write.
+    /// A reader, a writer or a stream, with one timeout for each wait of a read, and another for each wait
+    /// of a write, a flush or a shutdown.
     ///
-    /// This combines a [`TimeoutReader`] and a [`TimeoutWriter`]. Each direction has its own
-    /// timeout and its own timer, so traffic in one direction does not extend a wait in the other.
+    /// Each direction has its own timeout and its own timer, so traffic in one direction does not
+    /// extend a wait in the other.
     ///
     /// # Errors
     ///
@@ -23,8 +24,8 @@ pin_project! {
     ///
     /// # Panics
     ///
-    /// Reads panic under the same conditions as those of a [`TimeoutReader`], and writes under the same
-    /// conditions as those of a [`TimeoutWriter`].
+    /// A poll that begins to wait panics under the same conditions as [`sleep`](crate::sleep()), if its
+    /// direction has a timeout.
     ///
     /// # Cancel safety
     ///
@@ -54,79 +55,124 @@ pin_project! {
     ///
     /// # Differences from tokio-io-timeout
     ///
-    /// It is `Unpin` if the inner stream is. [All
-    /// differences](crate::ext::io#differences-from-tokio-io-timeout).
+    /// Listed on the [page of the module](crate::ext::io#differences-from-tokio-io-timeout).
     #[derive(Debug)]
     pub struct TimeoutStream<S> {
         #[pin]
-        stream: TimeoutReader<TimeoutWriter<S>>,
+        inner: S,
+        reads: Idle,
+        writes: Idle,
     }
 }
 
 impl<S> TimeoutStream<S> {
-    /// Wraps `stream`, without timeouts until they are set.
-    pub fn new(stream: S) -> Self {
-        let stream = TimeoutReader::new(TimeoutWriter::new(stream));
-        TimeoutStream { stream }
+    /// Wraps `inner`, without timeouts until they are set.
+    pub fn new(inner: S) -> Self {
+        let (reads, writes) = Default::default();
+        TimeoutStream {
+            inner,
+            reads,
+            writes,
+        }
     }
 
-    /// Returns the timeout of reads, or `None` if a wait may take any time.
+    /// Returns the timeout of reads, or `None` if they may wait for any time.
     pub fn read_timeout(&self) -> Option<Duration> {
-        self.stream.timeout()
+        self.reads.timeout
     }
 
     /// Sets the timeout of reads, or removes it.
     ///
-    /// If a read is waiting, its time starts again at its next poll.
+    /// If a wait is in progress, its time starts again at its next poll.
     pub fn set_read_timeout(&mut self, timeout: Option<Duration>) {
-        self.stream.set_timeout(timeout);
+        self.reads.set(timeout);
     }
 
-    /// Sets the timeout of reads of a pinned stream, as [`set_read_timeout`](Self::set_read_timeout)
-    /// does.
+    /// Sets the timeout of a pinned stream's reads, as [`set_read_timeout`](Self::set_read_timeout) does.
     pub fn set_read_timeout_pinned(self: Pin<&mut Self>, timeout: Option<Duration>) {
-        self.project().stream.set_timeout_pinned(timeout);
+        self.project().reads.set(timeout);
     }
 
-    /// Returns the timeout of writes, or `None` if a wait may take any time.
+    /// Returns the timeout of writes, or `None` if they may wait for any time.
     pub fn write_timeout(&self) -> Option<Duration> {
-        self.stream.get_ref().timeout()
+        self.writes.timeout
     }
 
     /// Sets the timeout of writes, or removes it.
     ///
-    /// If a write is waiting, its time starts again at its next poll.
+    /// If a wait is in progress, its time starts again at its next poll.
     pub fn set_write_timeout(&mut self, timeout: Option<Duration>) {
-        self.stream.get_mut().set_timeout(timeout);
+        self.writes.set(timeout);
     }
 
-    /// Sets the timeout of writes of a pinned stream, as
-    /// [`set_write_timeout`](Self::set_write_timeout) does.
+    /// Sets the timeout of a pinned stream's writes, as [`set_write_timeout`](Self::set_write_timeout)
+    /// does.
     pub fn set_write_timeout_pinned(self: Pin<&mut Self>, timeout: Option<Duration>) {
-        let writer = self.project().stream.get_pin_mut();
-        writer.set_timeout_pinned(timeout);
+        self.project().writes.set(timeout);
     }
 
-    /// Returns a reference to the inner stream.
+    /// Returns a reference to the inner value.
     pub fn get_ref(&self) -> &S {
-        self.stream.get_ref().get_ref()
+        &self.inner
     }
 
-    /// Returns a mutable reference to the inner stream.
+    /// Returns a mutable reference to the inner value.
     pub fn get_mut(&mut self) -> &mut S {
-        self.stream.get_mut().get_mut()
+        &mut self.inner
     }
 
-    /// Returns a pinned mutable reference to the inner stream.
+    /// Returns a pinned mutable reference to the inner value.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
-        self.project().stream.get_pin_mut().get_pin_mut()
+        self.project().inner
     }
 
-    /// Consumes the `TimeoutStream` and returns the inner stream, cancelling both timers.
+    /// Consumes the `TimeoutStream` and returns the inner value.
     pub fn into_inner(self) -> S {
-        self.stream.into_inner().into_inner()
+        self.inner
     }
 }
 
-forward_read!(TimeoutStream: stream);
-forward_write!(TimeoutStream: stream);
+impl<S: AsyncRead> AsyncRead for TimeoutStream<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let me = self.project();
+        me.reads.limit(me.inner.poll_read(cx, buf), cx)
+    }
+}
+
+impl<S: AsyncWrite> AsyncWrite for TimeoutStream<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let me = self.project();
+        me.writes.limit(me.inner.poll_write(cx, buf), cx)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let me = self.project();
+        me.writes.limit(me.inner.poll_flush(cx), cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let me = self.project();
+        me.writes.limit(me.inner.poll_shutdown(cx), cx)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let me = self.project();
+        me.writes.limit(me.inner.poll_write_vectored(cx, bufs), cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+}

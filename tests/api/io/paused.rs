@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream};
 use tokio_io_timeout as tokios;
 use tokio_test::{assert_pending, assert_ready_ok, task};
-use wheel::ext::io::{self as ours, TimeoutReader};
+use wheel::ext::io::TimeoutStream;
 
 /// Runs a test on a paused clock. If the test hangs, it fails after ten virtual minutes.
 fn virtually<T>(test: impl Future<Output = T>) -> T {
@@ -105,7 +105,7 @@ fn random_programs_end_every_step_at_the_same_time_in_the_same_way() {
     let mut late = 0;
     for seed in 1..=400 {
         let theirs = run(seed, program!(tokios::TimeoutStream<_>));
-        let ours = run(seed, program!(ours::TimeoutStream<_>));
+        let ours = run(seed, program!(TimeoutStream<_>));
         assert_eq!(ours, theirs, "seed {seed}");
         let is_late = |event: &&Event| event.1.contains("TimedOut");
         late += ours.iter().filter(is_late).count();
@@ -118,8 +118,8 @@ fn random_programs_end_every_step_at_the_same_time_in_the_same_way() {
 fn a_busy_reader_arms_one_timer_and_wakes_nothing() {
     virtually(async {
         let (stream, mut peer) = tokio::io::duplex(16);
-        let mut reader = TimeoutReader::new(stream);
-        reader.set_timeout(Some(ms(100)));
+        let mut reader = TimeoutStream::new(stream);
+        reader.set_read_timeout(Some(ms(100)));
         let (waker, count) = new_count_waker();
         for _ in 0..500 {
             let mut buffer = [0; 4];
@@ -140,51 +140,33 @@ fn a_busy_reader_arms_one_timer_and_wakes_nothing() {
 #[test]
 fn only_waiting_with_a_timeout_needs_a_runtime() {
     let (stream, _peer) = tokio::io::duplex(16);
-    let mut reader = TimeoutReader::new(stream);
+    let mut reader = TimeoutStream::new(stream);
     let mut buffer = [0; 4];
     assert_pending!(task::spawn(reader.read(&mut buffer)).poll());
-    reader.set_timeout(Some(ms(1)));
+    reader.set_read_timeout(Some(ms(1)));
     let mut read = task::spawn(reader.read(&mut buffer));
     assert_eq!(message_of(|| read.poll()), NO_RUNTIME);
 }
 
-/// A writer's timeout does not apply to its reads, nor a reader's to its writes.
+/// A timeout of reads does not apply to writes, nor one of writes to reads. A half of a stream is no stream.
 #[test]
-fn a_reader_limits_reads_and_a_writer_writes() {
+fn each_direction_has_its_own_timeout() {
     virtually(async {
         let (stream, mut peer) = tokio::io::duplex(4);
-        let mut reader = TimeoutReader::new(stream);
-        reader.set_timeout(Some(ms(5)));
-        reader.write_all(b"full").await.unwrap();
-        let mut stuck = task::spawn(reader.write(b"more"));
-        wheel::advance(ms(1000)).await;
-        assert_pending!(stuck.poll());
-        drop(stuck);
-        assert!(reader.is_write_vectored());
-        assert_eq!(peer.read(&mut [0; 4]).await.unwrap(), 4);
-
-        let mut writer = ours::TimeoutWriter::new(reader.into_inner());
-        writer.set_timeout(Some(ms(5)));
+        let (reader, writer) = tokio::io::split(stream);
+        let mut reader = TimeoutStream::new(reader);
+        reader.set_write_timeout(Some(ms(5)));
         let mut buffer = [0; 4];
-        let mut silent = task::spawn(writer.read(&mut buffer));
+        let mut silent = task::spawn(reader.read(&mut buffer));
+        let mut writer = TimeoutStream::new(writer);
+        assert!(writer.is_write_vectored());
+        writer.set_read_timeout(Some(ms(5)));
+        writer.write_all(b"full").await.unwrap();
+        let mut stuck = task::spawn(writer.write(b"more"));
         wheel::advance(ms(1000)).await;
         assert_pending!(silent.poll());
-    });
-}
-
-#[test]
-fn readers_and_writers_seek_as_the_inner_one() {
-    use std::io::{Cursor, SeekFrom};
-    use tokio::io::AsyncSeekExt;
-
-    virtually(async {
-        let mut reader = TimeoutReader::new(Cursor::new(b"hello".to_vec()));
-        assert_eq!(reader.seek(SeekFrom::Start(4)).await.unwrap(), 4);
-        assert_eq!(reader.read_u8().await.unwrap(), b'o');
-        let mut writer = ours::TimeoutWriter::new(reader.into_inner());
-        assert_eq!(writer.seek(SeekFrom::Current(-5)).await.unwrap(), 0);
-        writer.write_all(b"j").await.unwrap();
-        assert_eq!(writer.into_inner().into_inner(), b"jello");
+        assert_pending!(stuck.poll());
+        assert_eq!(peer.read(&mut [0; 4]).await.unwrap(), 4);
     });
 }
 
@@ -192,11 +174,11 @@ fn readers_and_writers_seek_as_the_inner_one() {
 #[test]
 fn flushes_and_shutdowns_time_out() {
     macro_rules! ends {
-        ($module:ident) => {
+        ($Stream:ty) => {
             virtually(async {
                 let (stream, _peer) = tokio::io::duplex(1);
-                let mut writer = $module::TimeoutWriter::new(BufWriter::new(stream));
-                writer.set_timeout(Some(ms(5)));
+                let mut writer = <$Stream>::new(BufWriter::new(stream));
+                writer.set_write_timeout(Some(ms(5)));
                 let (mut writer, start) = (Box::pin(writer), Instant::now());
                 let wrote = ended(writer.write(b"word").await);
                 let flushed = ended(writer.flush().await);
@@ -206,6 +188,7 @@ fn flushes_and_shutdowns_time_out() {
         };
     }
     let words = ["Ok(4)", "Err(TimedOut)", "Err(TimedOut)"];
-    assert_eq!(ends!(ours), (words.map(str::to_owned), ms(10)));
-    assert_eq!(ends!(tokios), ends!(ours));
+    let ours = ends!(TimeoutStream<_>);
+    assert_eq!(ours, (words.map(str::to_owned), ms(10)));
+    assert_eq!(ends!(tokios::TimeoutStream<_>), ours);
 }
