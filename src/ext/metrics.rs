@@ -12,7 +12,6 @@
 //! exporter, queries and an alert; the [recipes](crate::docs::recipes#opentelemetry) have a
 //! program with OpenTelemetry.
 
-use std::fmt;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::time::Duration;
@@ -47,18 +46,13 @@ const PROBE: Duration = Duration::from_millis(97);
 /// A counter's name and meaning, and its value in a snapshot.
 type Count = (&'static str, &'static str, fn(&MetricsSnapshot) -> u64);
 
-/// What is counted for each shard.
+/// The published counters.
 #[rustfmt::skip]
-const OF_TIMERS: [Count; 4] = [
+const COUNTERS: [Count; 6] = [
     ("wheel_timers_registered_total", "Timers registered", |now| now.registered),
     ("wheel_timers_fired_total", "Timers that fired", |now| now.fired),
     ("wheel_timers_cancelled_total", "Timers dropped while pending", |now| now.cancelled),
     ("wheel_timers_reset_total", "Resets of pending timers", |now| now.reset),
-];
-
-/// What is counted for the whole driver.
-#[rustfmt::skip]
-const OF_DRIVER: [Count; 2] = [
     ("wheel_driver_wakeups_total", "Wake-ups of the timer driver", |now| now.driver_wakeups),
     ("wheel_driver_noops_total", "Wake-ups in which nothing was due", |now| now.driver_noops),
 ];
@@ -199,14 +193,13 @@ pub fn report_as(
 /// # assert!(!published.snapshot().into_vec().is_empty());
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Reporter {
     metrics: Metrics,
     labels: Vec<Label>,
-    by_shard: bool,
     probe: Option<Duration>,
-    /// The lags that have been published, of all shards together or of each shard.
-    published: Vec<LagHistogram>,
+    /// The lags that have been published.
+    published: LagHistogram,
 }
 
 /// The timers of one bucket that a histogram has yet to record, and their mean lag in seconds.
@@ -222,9 +215,8 @@ impl Reporter {
         Reporter {
             metrics,
             labels: Vec::new(),
-            by_shard: false,
             probe: Some(PROBE),
-            published: vec![LagHistogram::new()],
+            published: LagHistogram::new(),
         }
     }
 
@@ -232,16 +224,6 @@ impl Reporter {
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.push(Label::new(key.into(), value.into()));
-        self
-    }
-
-    /// Publishes each shard separately, with a label `shard`.
-    ///
-    /// This shows whether one shard has more timers than the others. The wake-ups belong to the whole
-    /// driver, so they are published without this label.
-    #[must_use]
-    pub fn by_shard(mut self) -> Self {
-        self.by_shard = true;
         self
     }
 
@@ -258,35 +240,20 @@ impl Reporter {
 
     /// Publishes everything except the new lags, and returns those.
     fn publish_counts(&mut self) -> Vec<Lags> {
-        let labels = self.labels.clone();
-        let all = self.metrics.snapshot();
-        set(&OF_DRIVER, &all, &labels);
-        if !self.by_shard {
-            return self.publish_one(0, all, labels);
+        let now = self.metrics.snapshot();
+        gauge!("wheel_timers_pending", self.labels.clone()).set(now.pending as f64);
+        for (name, _, value) in COUNTERS {
+            counter!(name, self.labels.clone()).absolute(value(&now));
         }
-        let shards = 0..self.metrics.num_shards();
-        // There are no shards before the runtime's first timer.
-        self.published.resize_with(shards.len(), LagHistogram::new);
-        let shards = shards.map(|index| {
-            let shard = Label::new("shard", index.to_string());
-            let labels = labels.iter().cloned().chain([shard]).collect();
-            self.publish_one(index, self.metrics.shard(index), labels)
-        });
-        shards.collect::<Vec<_>>().into_iter().flatten().collect()
-    }
-
-    fn publish_one(&mut self, index: usize, now: MetricsSnapshot, labels: Vec<Label>) -> Vec<Lags> {
-        gauge!("wheel_timers_pending", labels.clone()).set(now.pending as f64);
-        set(&OF_TIMERS, &now, &labels);
-        let histogram = histogram!(LAG, labels);
-        let new = now.lag.since(&self.published[index]);
+        let histogram = histogram!(LAG, self.labels.clone());
+        let new = now.lag.since(&self.published);
         let lags = new.means().map(|(mean, timers)| Lags {
             histogram: histogram.clone(),
             mean,
             timers: usize::try_from(timers).unwrap_or(usize::MAX),
         });
         let lags = lags.collect();
-        self.published[index] = now.lag;
+        self.published = now.lag;
         lags
     }
 
@@ -354,13 +321,6 @@ impl Reporter {
     }
 }
 
-/// Sets counters to their values in a snapshot.
-fn set(counters: &[Count], now: &MetricsSnapshot, labels: &[Label]) {
-    for (name, _, value) in counters {
-        counter!(*name, labels.to_vec()).absolute(value(now));
-    }
-}
-
 /// Records how late each tick is when this task sees it. Ticks that are missed while the runtime is
 /// blocked follow one after the other, so each of them is recorded.
 async fn measure(probe: Option<Interval>, labels: Vec<Label>) {
@@ -383,17 +343,6 @@ async fn record_and_yield(mut lags: Lags) {
     lags.histogram.record_many(lags.mean, lags.timers);
 }
 
-impl fmt::Debug for Reporter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reporter")
-            .field("metrics", &self.metrics)
-            .field("labels", &self.labels)
-            .field("by_shard", &self.by_shard)
-            .field("probe", &self.probe)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Registers descriptions and units of the published names with the recorder.
 ///
 /// [`report`], [`report_as`] and [`Reporter::run`] call this themselves. Call it if you use
@@ -404,8 +353,8 @@ pub fn describe() {
         Unit::Count,
         "Timers that are registered and pending"
     );
-    for (name, meaning, _) in OF_TIMERS.iter().chain(&OF_DRIVER) {
-        describe_counter!(*name, Unit::Count, *meaning);
+    for (name, meaning, _) in COUNTERS {
+        describe_counter!(name, Unit::Count, meaning);
     }
     let histograms = [
         (LAG, "How long after its deadline a timer fired"),

@@ -103,42 +103,6 @@ fn what_is_published_is_what_was_counted_however_often() {
     });
 }
 
-/// The driver, and with it the number of shards, is known only after the first timer.
-#[test]
-fn shards_are_reported_by_a_reporter_that_comes_before_the_first_timer() {
-    recorded(current_thread(), |snapshotter| async move {
-        let mut reporter = Reporter::new(wheel::metrics()).by_shard();
-        reporter.publish();
-        let _held = pending(HOUR);
-        reporter.publish();
-        let all = published(&snapshotter);
-        assert_eq!(
-            value(&all, "wheel_timers_registered_total", "shard=0"),
-            &Counter(1)
-        );
-    });
-}
-
-#[test]
-fn drivers_and_shards_are_told_apart_by_labels() {
-    recorded(current_thread(), |snapshotter| async move {
-        let _held = pending(HOUR);
-        let own = Builder::new().shards(2).build().unwrap();
-        let io = Reporter::new(wheel::metrics()).label("runtime", "io");
-        let own = Reporter::new(own.metrics()).label("runtime", "own");
-        for mut reporter in [io, own.by_shard()] {
-            reporter.publish();
-        }
-        let all = published(&snapshotter);
-        let registered = |labels| value(&all, "wheel_timers_registered_total", labels);
-        assert_eq!(registered("runtime=io"), &Counter(1));
-        assert_eq!(registered("runtime=own,shard=0"), &Counter(0));
-        assert_eq!(registered("runtime=own,shard=1"), &Counter(0));
-        let wakeups = value(&all, "wheel_driver_wakeups_total", "runtime=own");
-        assert!(matches!(wakeups, Counter(_)));
-    });
-}
-
 #[test]
 fn periods_of_zero_are_refused() {
     recorded(current_thread(), |_| async {
