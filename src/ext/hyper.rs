@@ -114,8 +114,9 @@ impl Timer for WheelTimer {
         Box::pin(crate::sleep_until(deadline.into()))
     }
 
+    /// Reads Tokio's clock, which `pause` stops, instead of the standard library's.
     fn now(&self) -> Instant {
-        now()
+        tokio::time::Instant::now().into_std()
     }
 
     fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant) {
@@ -133,7 +134,7 @@ impl Timer for Handle {
     }
 
     fn now(&self) -> Instant {
-        now()
+        WheelTimer.now()
     }
 
     fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant) {
@@ -142,11 +143,6 @@ impl Timer for Handle {
 }
 
 impl Sleep for crate::Sleep {}
-
-/// Reads Tokio's clock, which `pause` stops, instead of the standard library's.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
-}
 
 /// Resets a `Sleep` of this crate in place, which keeps its waker and allocates nothing. Replaces any
 /// other `Sleep`.

@@ -202,13 +202,6 @@ pub struct Reporter {
     published: LagHistogram,
 }
 
-/// The timers of one bucket that a histogram has yet to record, and their mean lag in seconds.
-struct Lags {
-    histogram: Histogram,
-    mean: f64,
-    timers: usize,
-}
-
 impl Reporter {
     /// Creates a reporter of these metrics, without labels.
     pub fn new(metrics: Metrics) -> Self {
@@ -233,28 +226,22 @@ impl Reporter {
     /// of timers that have fired since the previous call. If these are hundreds of thousands, use
     /// [`run`](Self::run), which yields to other tasks in between.
     pub fn publish(&mut self) {
-        for lags in self.publish_counts() {
-            lags.histogram.record_many(lags.mean, lags.timers);
+        let (histogram, lags) = self.publish_counts();
+        for (mean, timers) in lags {
+            histogram.record_many(mean, timers);
         }
     }
 
-    /// Publishes everything except the new lags, and returns those.
-    fn publish_counts(&mut self) -> Vec<Lags> {
+    /// Publishes everything except the new lags. Returns these: of each bucket, their mean and their number.
+    fn publish_counts(&mut self) -> (Histogram, Vec<(f64, usize)>) {
         let now = self.metrics.snapshot();
         gauge!("wheel_timers_pending", self.labels.clone()).set(now.pending as f64);
         for (name, _, value) in COUNTERS {
             counter!(name, self.labels.clone()).absolute(value(&now));
         }
-        let histogram = histogram!(LAG, self.labels.clone());
-        let new = now.lag.since(&self.published);
-        let lags = new.means().map(|(mean, timers)| Lags {
-            histogram: histogram.clone(),
-            mean,
-            timers: usize::try_from(timers).unwrap_or(usize::MAX),
-        });
-        let lags = lags.collect();
+        let lags = now.lag.since(&self.published).means().collect();
         self.published = now.lag;
-        lags
+        (histogram!(LAG, self.labels.clone()), lags)
     }
 
     /// Sets how often [`run`](Self::run) measures how late a timer is, or turns this off.
@@ -307,8 +294,9 @@ impl Reporter {
             let mut publishing = pin!(async {
                 loop {
                     interval.tick().await;
-                    for lags in self.publish_counts() {
-                        record_and_yield(lags).await;
+                    let (histogram, lags) = self.publish_counts();
+                    for (mean, timers) in lags {
+                        record_and_yield(&histogram, mean, timers).await;
                     }
                 }
             });
@@ -333,14 +321,14 @@ async fn measure(probe: Option<Interval>, labels: Vec<Label>) {
     }
 }
 
-/// Records lags as [`Reporter::publish`] does, but yields to other tasks in between.
-async fn record_and_yield(mut lags: Lags) {
-    while lags.timers > LAGS_PER_YIELD {
-        lags.histogram.record_many(lags.mean, LAGS_PER_YIELD);
-        lags.timers -= LAGS_PER_YIELD;
+/// Records the lags of a bucket as [`Reporter::publish`] does, but yields to other tasks in between.
+async fn record_and_yield(histogram: &Histogram, mean: f64, mut timers: usize) {
+    while timers > LAGS_PER_YIELD {
+        histogram.record_many(mean, LAGS_PER_YIELD);
+        timers -= LAGS_PER_YIELD;
         tokio::task::yield_now().await;
     }
-    lags.histogram.record_many(lags.mean, lags.timers);
+    histogram.record_many(mean, timers);
 }
 
 /// Registers descriptions and units of the published names with the recorder.

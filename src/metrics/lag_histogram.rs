@@ -172,11 +172,14 @@ impl LagHistogram {
     /// Returns the mean lag in seconds and the number of timers of each bucket that is not empty.
     /// The sum of the products is the exact total.
     #[cfg(feature = "metrics")]
-    pub(crate) fn means(&self) -> impl Iterator<Item = (f64, u64)> {
+    pub(crate) fn means(&self) -> impl Iterator<Item = (f64, usize)> {
         let used = self.buckets.iter().filter(|bucket| bucket.count > 0);
         used.map(|bucket| {
             let mean = bucket.sum as f64 / bucket.count as f64;
-            (mean / 1e9, bucket.count)
+            (
+                mean / 1e9,
+                usize::try_from(bucket.count).unwrap_or(usize::MAX),
+            )
         })
     }
 

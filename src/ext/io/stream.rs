@@ -68,11 +68,10 @@ pin_project! {
 impl<S> TimeoutStream<S> {
     /// Wraps `inner`, without timeouts until they are set.
     pub fn new(inner: S) -> Self {
-        let (reads, writes) = Default::default();
         TimeoutStream {
             inner,
-            reads,
-            writes,
+            reads: Idle::default(),
+            writes: Idle::default(),
         }
     }
 

@@ -72,11 +72,6 @@ impl<S: Stream> ChunksTimeout<S> {
     /// # }
     /// ```
     pub fn into_remainder(self: Pin<&mut Self>) -> Vec<S::Item> {
-        self.flush()
-    }
-
-    /// Removes and returns the current batch. The next item starts another one.
-    fn flush(self: Pin<&mut Self>) -> Vec<S::Item> {
         let me = self.project();
         *me.delay = None;
         mem::take(me.items)
@@ -92,15 +87,6 @@ impl<S: Stream> ChunksTimeout<S> {
         me.items.push(item);
         me.items.len() >= *me.max_size
     }
-
-    /// Is ready once `duration` has elapsed since the first item of the batch. Without a batch, it
-    /// stays pending.
-    fn poll_delay(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        match self.project().delay {
-            Some(delay) => Pin::new(delay).poll(cx),
-            None => Poll::Pending,
-        }
-    }
 }
 
 impl<S: Stream> Stream for ChunksTimeout<S> {
@@ -109,15 +95,18 @@ impl<S: Stream> Stream for ChunksTimeout<S> {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Vec<S::Item>>> {
         while let Poll::Ready(item) = self.as_mut().project().stream.poll_next(cx) {
             let Some(item) = item else {
-                let last = self.flush();
+                let last = self.into_remainder();
                 return Poll::Ready((!last.is_empty()).then_some(last));
             };
             if self.as_mut().push(item) {
-                return Poll::Ready(Some(self.flush()));
+                return Poll::Ready(Some(self.into_remainder()));
             }
         }
-        ready!(self.as_mut().poll_delay(cx));
-        Poll::Ready(Some(self.flush()))
+        let Some(delay) = self.as_mut().project().delay else {
+            return Poll::Pending;
+        };
+        ready!(Pin::new(delay).poll(cx));
+        Poll::Ready(Some(self.into_remainder()))
     }
 
     // The lower bound assumes that all batches are full, and the upper bound one batch per item.

@@ -17,9 +17,8 @@ pin_project! {
 
 impl<S> Fuse<S> {
     pub(super) fn new(stream: S) -> Self {
-        Fuse {
-            stream: Some(stream),
-        }
+        let stream = Some(stream);
+        Fuse { stream }
     }
 }
 
