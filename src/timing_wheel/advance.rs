@@ -1,10 +1,9 @@
 //! The passing of time: when the clock reaches a slot, entries that are due fire, and the others
-//! cascade, which means that they move to the slot that they now belong to. That is on a lower
+//! *cascade*, which means that they move to the slot that they now belong to. That is on a lower
 //! level, unless the deadline was extended lazily in the meantime.
 //!
-//! **No entry is lost if the closure that fires entries panics**, except the one that it was called
-//! for. A `Burst` holds keys that are out of their slot. When it is dropped, it puts back those
-//! that are left.
+//! **A panic of the closure that fires entries loses only the entry that it was called for.** Keys are
+//! out of their slots only in a `Burst` and a `Firing`, which put back what is left when they are dropped.
 
 use super::core::Core;
 use super::level::Scale;
@@ -12,18 +11,6 @@ use super::slot::SlotId;
 use super::slots::SlotStart;
 
 /// The outcome of [`TimingWheel::advance_bounded`](super::TimingWheel::advance_bounded).
-///
-/// # Examples
-///
-/// ```
-/// use wheel::timing_wheel::{Progress, TimingWheel};
-///
-/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-/// wheel.insert(1, "a").unwrap();
-/// wheel.insert(2, "b").unwrap();
-/// assert_eq!(wheel.advance_bounded(5, 1, drop), Progress::Unfinished);
-/// assert_eq!(wheel.advance_bounded(5, usize::MAX, drop), Progress::CaughtUp);
-/// ```
 #[must_use = "an unfinished advance may leave due entries in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -35,22 +22,14 @@ pub enum Progress {
 
 impl Progress {
     /// Returns `true` if all entries that were due have fired.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-    /// assert!(wheel.advance_bounded(5, usize::MAX, drop).is_caught_up());
-    /// ```
     #[must_use]
     pub const fn is_caught_up(self) -> bool {
         matches!(self, Self::CaughtUp)
     }
 }
 
-/// An entry that is firing and whose key is in no slot. When it is dropped, even by a panic, it
-/// goes into the slot of its next deadline, or is removed from the wheel if it has none.
+/// An entry that is firing and whose key is in no slot. When this is dropped, the entry goes into the
+/// slot of its next deadline, or is removed from the wheel if it has none.
 struct Firing<'a, T, const SLOTS: usize> {
     core: &'a mut Core<T, SLOTS>,
     key: u32,
@@ -75,15 +54,14 @@ impl<T, const SLOTS: usize> Drop for Firing<'_, T, SLOTS> {
 /// Maximum number of keys that are taken off a slot together.
 const BURST: usize = 16;
 
-/// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When it is
-/// dropped, even by a panic, it puts them back.
+/// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When this is
+/// dropped, they go back.
 struct Burst<'a, T, const SLOTS: usize> {
     core: &'a mut Core<T, SLOTS>,
     slot: SlotId,
     keys: [u32; BURST],
-    /// The deadlines of the keys' entries. All of them are read when the keys are taken, so that
-    /// the cache misses overlap: the entries of a slot are spread over memory, and with a call of
-    /// `fire` after each read, the processor would wait for them one by one.
+    /// The deadlines of the keys' entries, which are spread over memory. All are read before the first
+    /// call of `fire`, so that their cache misses overlap.
     deadlines: [u64; BURST],
     left: usize,
 }
@@ -133,9 +111,9 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
     /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
-    /// fire in the order of their deadlines. `earliest` is a tick that no deadline precedes. The
-    /// greater `apart` and the later `earliest`, the more entries of a slot fire together, and the
-    /// fewer cascade first.
+    /// fire in the order of their deadlines. The caller promises that no deadline precedes `earliest`.
+    /// The greater `apart` and the later `earliest`, the more entries fire from a wide slot instead of
+    /// cascading first.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
     /// earlier `to` only fires entries that an unfinished advance left behind.
@@ -193,10 +171,10 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
             }
             debug_assert!(start >= burst.core.now, "passed an occupied slot");
             burst.core.now = start;
-            // Fire what is due by `due`, and cascade the rest. Every entry that is left, in any
-            // slot, is due at `max(start, earliest)` or later, so firing up to `apart` after that
-            // breaks no promised order. Firing up to `to` could, because a later slot may contain
-            // an earlier deadline.
+            // What is due by `due` fires, and the rest cascades. Nothing fires early, because `due`
+            // is not after `to`. The order is kept, because no slot that is left starts before this
+            // one: all that is left is due at `max(start, earliest)` or later, so what is due at most
+            // `apart` after that may fire before any of it.
             let due = start.max(earliest).saturating_add(apart).min(to);
             while !burst.core.slots.list(slot).is_empty() {
                 if budget == 0 {
@@ -215,19 +193,18 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         self.cascaded += 1;
     }
 
-    /// Returns the tick to advance to next, or `None` if the wheel is empty. That is the earliest
-    /// deadline, or an earlier tick if finding the deadline would mean searching many entries.
+    /// Returns the earliest deadline, or an earlier tick if finding it would mean searching many entries.
+    /// Returns `None` if the wheel is empty.
     pub(crate) fn next_expiration(&self) -> Option<u64> {
         let levels = self.slots.used_levels();
         levels.fold(None, |earliest, level| self.earliest_on(level, earliest))
     }
 
-    /// Returns the earlier of `earliest` and the earliest deadline on a level. If there are too
-    /// many entries to search, the start of the slot at which the search stops takes the place of
-    /// that deadline.
+    /// Returns the earlier of `earliest` and the earliest deadline on a level. A slot with too many
+    /// entries to search counts as due when it starts.
     ///
-    /// Searching the first occupied slot is not enough, because the deadlines of its entries may
-    /// have been extended lazily beyond those of the next slots.
+    /// The first occupied slot is not enough, because the deadlines of its entries may have been extended
+    /// lazily beyond those of the next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
         for SlotStart { slot, start } in self.slots.occupied(level, self.now) {
@@ -243,10 +220,10 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         earliest
     }
 
-    /// Returns the key of an entry with the earliest deadline. Do not use this in a wheel with
-    /// lazily rescheduled entries, because it may miss the earliest one; the public wheel has none.
+    /// Returns the key of an entry with the earliest deadline, which is in some level's first slot.
     ///
-    /// Searches each level's first slot, if it starts before the earliest deadline found so far.
+    /// **Do not use this in a wheel with lazily rescheduled entries**, for which that does not hold. The
+    /// public wheel has none.
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for level in self.slots.used_levels() {

@@ -1,7 +1,7 @@
 //! The wheel itself: entries in a slab, and their keys in slots. This file inserts, removes and
 //! reschedules entries; `advance.rs` fires them.
 
-use std::mem;
+use std::mem::{self, offset_of};
 
 use super::bits::Bits;
 use super::level::Scale;
@@ -11,12 +11,7 @@ use super::slots::Slots;
 
 /// A timing wheel whose keys are bare `u32`s.
 ///
-/// **The owner must not use the key of an entry that is gone**, because the wheel reuses keys and
-/// would find another entry.
-///
-/// The fields are in this order so that an insert touches only three lines of it. That holds if the
-/// owner, the `ShardState` of `driver/shard.rs`, places the wheel 40 bytes after the start of a
-/// cache line.
+/// **Do not use the key of an entry that is gone**: the wheel reuses keys, and would find another entry.
 #[repr(C)]
 pub(crate) struct Core<T, const SLOTS: usize> {
     pub(super) now: u64,
@@ -26,8 +21,26 @@ pub(crate) struct Core<T, const SLOTS: usize> {
     pub(super) slots: Slots<SLOTS>,
 }
 
-/// The binary logarithm of the number of entries per page. In the driver's wheels, whose values are
-/// wakers, a page takes 32 KiB.
+/// How far after the start of a cache line the driver places its wheels. The order of all fields is such
+/// that an insert then touches three lines of a wheel: the clock and the counts, the pages, the slots.
+#[cfg(target_pointer_width = "64")]
+pub(crate) const OFFSET: usize = 40;
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    type Wheel = Core<Option<std::task::Waker>, 256>;
+    const fn line(field: usize) -> usize {
+        (OFFSET + field) / 64
+    }
+    assert!(line(offset_of!(Wheel, now)) == line(offset_of!(Wheel, entries.inserted)));
+    let end_of_pages = offset_of!(Wheel, entries.pages) + size_of::<Vec<()>>() - 1;
+    assert!(line(offset_of!(Wheel, entries.current)) == line(end_of_pages));
+    assert!(line(offset_of!(Wheel, slots.lists)) == line(offset_of!(Wheel, slots.used)));
+    // An entry of the driver is half a line, even where the slab also has to say that a cell is vacant.
+    assert!(size_of::<Option<Entry<Option<std::task::Waker>>>>() == 32);
+};
+
+/// The binary logarithm of the number of entries per page. A page of the driver's takes 32 KiB.
 pub(crate) const PAGE_BITS: u32 = 10;
 /// Number of entries per page, for which memory is allocated and freed together.
 #[cfg(test)]
@@ -36,8 +49,8 @@ pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
-    /// The place of this entry's key. It has to be stored, because the slot depends on the time of
-    /// the insert as well as on the deadline.
+    /// The place of this entry's key. It is stored because the slot also depends on the time of the
+    /// insert.
     pub(super) place: Place,
 }
 
@@ -51,8 +64,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
 
     /// Creates an empty wheel whose clock is at `now`. Allocates nothing before the first insert.
     pub(crate) const fn starting_at(now: u64) -> Self {
-        // `Bits` has a bit for each slot of a level. With a single slot per level, a higher level
-        // would not have wider slots.
+        // With a single slot per level, a higher level would not have wider slots.
         const {
             assert!(
                 2 <= SLOTS && SLOTS <= Bits::MOST,
@@ -67,8 +79,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         }
     }
 
-    /// Returns the tick at which the clock is. All entries are due later, unless the last advance
-    /// stopped early.
+    /// Returns the tick of the clock. All entries are due later, unless the last advance stopped early.
     pub(crate) const fn now(&self) -> u64 {
         self.now
     }
@@ -87,7 +98,6 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         self.entries.removed
     }
 
-    /// Returns the number of times that an entry has cascaded.
     pub(crate) const fn cascaded(&self) -> u64 {
         self.cascaded
     }
@@ -120,9 +130,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         }
     }
 
-    /// Removes a *survivor*, an entry whose page has given its memory back (see `paged_slab.rs`).
-    /// This is out of line so that, for all other entries, the compiler keeps the value in
-    /// registers.
+    /// Removes a survivor (see `paged_slab.rs`). This is out of line so that, for all other entries, the
+    /// compiler keeps the value in registers.
     #[cold]
     #[inline(never)]
     fn remove_survivor(&mut self, key: u32) -> T {
@@ -145,12 +154,12 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         }
     }
 
-    /// Changes the deadline of an entry, as [`reschedule`](Self::reschedule) does, but leaves it
-    /// in its slot if that slot does not start after the new deadline. Calls `change` on the value, and
-    /// returns its result.
+    /// Changes the deadline of an entry, as [`reschedule`](Self::reschedule) does, but leaves the entry
+    /// in its slot unless that starts after the new deadline. Calls `change` on the value, and returns
+    /// its result.
     ///
-    /// The entry then changes slots only when the clock reaches its slot, no matter how often its
-    /// deadline is extended until then. This makes it cheap to extend a deadline again and again.
+    /// A deadline can thus be extended again and again, and the entry moves once: when the clock reaches
+    /// its slot.
     #[inline(always)]
     pub(crate) fn reschedule_lazily<R>(
         &mut self,
@@ -168,11 +177,9 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         result
     }
 
-    /// Extends the deadline of the entry under this key and returns `true`. Returns `false` and
-    /// changes nothing if there is no such entry, or if the new deadline is earlier than the old one.
-    ///
-    /// Always returns `false` for a *survivor* (see `paged_slab.rs`), because looking it up would
-    /// make the fast path longer. The caller's slow path finds such an entry.
+    /// Extends the deadline of an entry, which stays in its slot, and returns `true`. Returns `false` and
+    /// changes nothing if there is no such entry, if the new deadline is earlier than the old one, or
+    /// for a survivor (see `paged_slab.rs`): only a slow path looks those up.
     #[inline(always)]
     pub(crate) fn extend(&mut self, key: u32, deadline: u64) -> bool {
         match self.entries.in_page_mut(key) {
@@ -188,8 +195,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         debug_assert!(deadline > self.now, "this deadline has passed");
     }
 
-    /// Moves an entry to a slot for its new, earlier deadline, unless its present slot starts early
-    /// enough.
+    /// Moves an entry to a slot for its new, earlier deadline, unless its slot starts early enough.
     #[inline(never)]
     fn move_earlier(&mut self, key: u32, deadline: u64) {
         let (place, now) = (self.entries.at(key).place, self.now);
@@ -209,8 +215,7 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         self.entries.at_mut(key).place = self.slots.push(slot, key);
     }
 
-    /// Removes the key at `place` from its slot, and updates the place of the entry whose key moves
-    /// there.
+    /// Removes the key at `place` from its slot. Notes the new place of the key that moves there.
     #[inline(always)]
     fn unlink(&mut self, place: Place) {
         if let Some(moved) = self.slots.unlink(place) {

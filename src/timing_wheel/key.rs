@@ -5,17 +5,14 @@ use std::num::NonZeroU64;
 /// A key that identifies one entry of a [`TimingWheel`](super::TimingWheel).
 ///
 /// [`insert`](super::TimingWheel::insert) returns it. Once the entry has fired or been removed, the
-/// key is *stale*: it finds nothing, even if another entry uses the same memory. This works because
-/// every insertion into a wheel gets a stamp of its own, which is part of the key.
+/// key is *stale*: it finds nothing, even if another entry uses the same memory, because every
+/// insertion into a wheel gets a stamp of its own.
 ///
 /// Use a key only with the wheel that returned it. Another wheel cannot tell it from its own keys,
 /// so it may find an unrelated entry.
 ///
-/// # Examples
-///
 /// ```
-/// # use wheel::timing_wheel::TimingWheel;
-/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// let mut wheel = wheel::TimingWheel::new();
 /// let old = wheel.insert(5, "old").unwrap();
 /// wheel.remove(old);
 /// wheel.insert(5, "new").unwrap(); // in the same memory
@@ -46,11 +43,8 @@ impl<T> Stamped<T> {
 
 /// An entry that has fired, as [`TimingWheel::advance`](super::TimingWheel::advance) passes it on.
 ///
-/// # Examples
-///
 /// ```
-/// # use wheel::timing_wheel::TimingWheel;
-/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+/// let mut wheel = wheel::TimingWheel::new();
 /// let key = wheel.insert(5, "five").unwrap();
 /// wheel.advance(7, |expired| {
 ///     assert_eq!((expired.key, expired.deadline, expired.value), (key, 5, "five"));
@@ -68,18 +62,6 @@ pub struct Expired<T> {
 }
 
 /// The outcome of [`TimingWheel::reschedule`](super::TimingWheel::reschedule).
-///
-/// # Examples
-///
-/// ```
-/// use wheel::timing_wheel::{Rescheduled, TimingWheel};
-///
-/// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-/// let key = wheel.insert(5, "five").unwrap();
-/// assert_eq!(wheel.reschedule(key, 9), Rescheduled::Moved);
-/// assert_eq!(wheel.reschedule(key, 0), Rescheduled::Expired("five"));
-/// assert_eq!(wheel.reschedule(key, 9), Rescheduled::Stale);
-/// ```
 #[must_use = "an expired value is handed back and is no longer in the wheel"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rescheduled<T> {

@@ -8,10 +8,8 @@
 use super::bits::Bits;
 use super::slot::SlotId;
 
-/// The arithmetic of slots in a wheel with `SLOTS` slots per level.
-///
-/// `POWER_OF_TWO` is a constant, so the compiler removes each branch on it. If it holds, shifts and
-/// masks replace divisions.
+/// The arithmetic of slots in a wheel with `SLOTS` slots per level. If that is a power of two, shifts and
+/// masks replace divisions; the compiler removes the branches.
 pub(crate) struct Scale<const SLOTS: usize>;
 
 impl<const SLOTS: usize> Scale<SLOTS> {
@@ -100,9 +98,8 @@ impl<const SLOTS: usize> Scale<SLOTS> {
     /// inclusive. `then` must start a slot of a lower level, less than one rotation of that level
     /// after `now`.
     pub(crate) const fn starts_between(level: usize, now: u64, then: u64) -> bool {
-        // If `now` is 0, the subtraction wraps around to the last tick of all. `then` is in the
-        // first slot of this level, so the result is `true`, as it should be: a slot of every level
-        // starts at tick 0.
+        // If `now` is 0, the subtraction wraps around to the last tick of all, and the result is `true`,
+        // as it should be: a slot of every level starts at tick 0, and `then` is in it.
         Self::number(now.wrapping_sub(1), level) != Self::number(then, level)
     }
 

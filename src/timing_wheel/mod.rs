@@ -6,9 +6,9 @@
 //! [recipes](crate::docs::recipes#timingwheel-without-a-runtime).
 //!
 //! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0
-//! is a single tick wide. A slot of each further level is as wide as the whole level below it.
-//! A level is created when a deadline first needs it. With 64 slots, eleven levels cover all of
-//! `u64`, so no deadline is too far away.
+//! is a single tick wide, and a slot of each further level is as wide as the whole level below it. A
+//! level is created when a deadline first needs it. With 64 slots, eleven levels cover all of `u64`, so
+//! no deadline is too far away.
 //!
 //! ```text
 //! TimingWheel, 64 slots a level, now = 5
@@ -30,21 +30,17 @@
 //! entry *cascades*: it moves to a lower level. In the public wheel, each entry therefore fires at
 //! exactly its tick, and moves at most once per level.
 //!
-//! The keys of a slot are a vector. When an entry is removed, the last key of the vector takes its
-//! place.
-//!
 //! Every operation moves few entries, because the slab grows by pages, and
-//! [`TimingWheel::advance_bounded`] stops when its budget is used up. The exceptions are an advance
-//! without a budget, `shrink_to_fit`, and the growth of the first page, which is copied. The keys
-//! of a slot (four bytes each) are copied as a whole when their vector grows or gives memory back.
+//! [`TimingWheel::advance_bounded`] stops when its budget is used up. Except: an advance without a
+//! budget, `shrink_to_fit`, the first page's growth, and a slot's list of keys (four bytes each), which
+//! is copied as a whole when it grows or gives memory back.
 //!
 //! The idea is from Varghese and Lauck (*Hashed and Hierarchical Timing Wheels*, 1987). Kafka's
 //! `TimingWheel` is the source of one detail: a level begins with the slot of `now` rather than at
 //! a multiple of its length.
 
-// [`TimingWheel`] is public, and detects keys whose entry is gone. [`Core`](core::Core) has no such
-// check and is what the timer driver uses; the public wheel is built on it. The table lists the files
-// from the bottom up: a file uses only files above it.
+// [`Core`](core::Core) is the wheel of the timer driver. The public [`TimingWheel`] is built on it, and
+// detects keys whose entry is gone. A file uses only files above it in this table:
 //
 // | file | content |
 // | --- | --- |

@@ -19,26 +19,23 @@ use slab::Slab;
 
 /// Values of type `T`, in pages of `2^BITS`.
 ///
-/// A key is made of the number of a page, in the upper bits, and an index in that page. The fields
-/// that every insert and every removal touches come first.
+/// A key is made of the number of a page, in the upper bits, and an index in that page.
 #[repr(C)]
 pub(crate) struct PagedSlab<T, const BITS: u32> {
     /// Number of values that were ever removed.
     pub(super) removed: u64,
-    /// Number of values that were ever inserted. The metrics report it, and the length is the
-    /// difference of both numbers, so a third counter is not needed.
+    /// Number of values that were ever inserted. The length is the difference of both numbers.
     pub(super) inserted: u64,
     /// The page that new values go into, or [`NO_PAGE`].
-    current: u32,
-    pages: Vec<Slab<T>>,
+    pub(super) current: u32,
+    pub(super) pages: Vec<Slab<T>>,
     /// The other pages with room for values, including pages that gave their memory back.
     others: Vec<u32>,
     /// Number of pages other than the first that have memory.
     whole: usize,
     /// Values whose page gave its memory back, by key.
     survivors: BTreeMap<u32, T>,
-    /// The capacity that the owner asked for. A page keeps its memory if the slab would otherwise
-    /// fall below this capacity.
+    /// The capacity that the owner asked for. No page gives memory back that belongs to it.
     reserved: usize,
     /// Memory that pages gave back, for the owner to drop outside of its lock.
     pub(super) garbage: Vec<Slab<T>>,

@@ -12,22 +12,13 @@ use super::key::Stamped;
 
 /// A hierarchical timing wheel, which stores values with deadlines and yields those that are due.
 ///
-/// Deadlines and the clock of the wheel are numbers of ticks since tick 0, and you decide how long
-/// a tick is. Time passes only when you call [`advance`](Self::advance). Inserting, removing and
-/// rescheduling an entry take constant time on average, however many entries there are. The [module
-/// page](crate::timing_wheel) describes the data structure.
+/// Deadlines and the clock of the wheel are numbers of ticks, and you decide how long a tick is. Time
+/// passes only when you call [`advance`](Self::advance). The [module page](crate::timing_wheel)
+/// describes the data structure.
 ///
-/// # Number of slots
-///
-/// A level has `SLOTS` slots, from 2 to 256; the default is 64. Their number affects speed and
-/// memory, but not the ticks at which entries fire. With more slots there are fewer levels, so an
-/// entry moves less often before it fires, while each level takes 24 bytes per slot. Prefer a power
-/// of two, because other numbers need divisions instead of shifts.
-///
-/// The wheels of the timer driver have 256 slots per level. Timers of some seconds then start one
-/// or two levels lower than with 64 slots, and firing them takes less time.
-///
-/// # Examples
+/// A level has `SLOTS` slots, from 2 to 256. With more slots there are fewer levels, so an entry moves
+/// less often before it fires, but each level takes 24 bytes per slot. The wheels of the timer driver
+/// have 256. Prefer a power of two, because other numbers need divisions instead of shifts.
 ///
 /// ```
 /// use wheel::TimingWheel;
@@ -42,7 +33,8 @@ use super::key::Stamped;
 /// assert_eq!(fired, ["ping"]);
 /// assert_eq!(wheel.remove(ping), None); // it has fired
 /// ```
-/// More than 256 slots, for example, do not compile:
+///
+/// A wheel with more than 256 slots does not compile:
 ///
 /// ```compile_fail
 /// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::starting_at(0);
@@ -55,17 +47,12 @@ pub struct TimingWheel<T, const SLOTS: usize = 64> {
 }
 
 impl<T> TimingWheel<T> {
-    /// Creates an empty wheel with 64 slots per level, whose clock is at tick 0.
-    ///
-    /// The wheel allocates nothing before the first insertion.
-    ///
-    /// # Examples
+    /// Creates an empty wheel with 64 slots per level, whose clock is at tick 0. Allocates nothing before
+    /// the first insertion.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::new();
+    /// let wheel = wheel::TimingWheel::<&str>::new();
     /// assert_eq!((wheel.now(), wheel.len(), wheel.capacity()), (0, 0, 0));
-    /// wheel.insert(5, "five").unwrap();
     /// ```
     #[must_use]
     pub const fn new() -> Self {
@@ -76,18 +63,10 @@ impl<T> TimingWheel<T> {
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Creates an empty wheel with `SLOTS` slots per level, whose clock is at `now`.
     ///
-    /// Name the number of slots, or annotate the type: its default is 64 slots.
-    ///
-    /// # Examples
-    ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::starting_at(1_000);
+    /// let mut wheel = wheel::TimingWheel::<_, 256>::starting_at(1_000);
     /// assert_eq!(wheel.insert(999, "past"), Err("past"));
     /// assert!(wheel.insert(1_001, "next").is_ok());
-    ///
-    /// let mut wide = TimingWheel::<_, 256>::starting_at(0);
-    /// wide.insert(1_000_000, "third level").unwrap();
     /// ```
     #[must_use]
     pub const fn starting_at(now: u64) -> Self {
@@ -97,86 +76,41 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         }
     }
 
-    /// Returns the tick at which the clock of the wheel is.
-    ///
-    /// That is the tick that the wheel was last advanced to, or the tick at which it was created.
-    /// If an advance stopped early, it is the tick at which it stopped.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-    /// wheel.advance(100, drop);
-    /// assert_eq!(wheel.now(), 100);
-    /// ```
+    /// Returns the tick at which the clock is: the one that the wheel was created at or last advanced
+    /// to, or at which an advance stopped early.
     #[must_use]
     pub const fn now(&self) -> u64 {
         self.core.now()
     }
 
     /// Returns the number of entries.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::new();
-    /// wheel.insert(5, "five").unwrap();
-    /// assert_eq!(wheel.len(), 1);
-    /// ```
     #[must_use]
     pub const fn len(&self) -> usize {
         self.core.len()
     }
 
     /// Returns `true` if the wheel contains no entries.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-    /// assert!(wheel.is_empty());
-    /// wheel.insert(1, "a").unwrap();
-    /// assert!(!wheel.is_empty());
-    /// ```
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the number of entries that the wheel has memory for.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
-    /// assert_eq!(wheel.capacity(), 0);
-    /// wheel.insert(5, "five").unwrap();
-    /// assert!(wheel.capacity() > 0);
-    /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.core.capacity()
     }
 
-    /// Allocates memory for `additional` more entries.
-    ///
-    /// The wheel keeps this memory until you call [`shrink_to_fit`](Self::shrink_to_fit) or
-    /// [`clear`](Self::clear).
+    /// Allocates memory for `additional` more entries, and keeps it until
+    /// [`shrink_to_fit`](Self::shrink_to_fit) or [`clear`](Self::clear) is called.
     ///
     /// # Panics
     ///
-    /// Panics if the number of entries and `additional` together exceed 2³² − 2¹⁰, or what fits
-    /// into the address space. It panics before it allocates anything.
-    ///
-    /// # Examples
+    /// Panics, before it allocates anything, if the number of entries and `additional` together exceed
+    /// 2³² − 2¹⁰, or what fits into the address space.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::<&str>::new();
     /// wheel.reserve(5_000);
     /// assert!(wheel.capacity() >= 5_000);
     /// ```
@@ -193,11 +127,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
 
     /// Frees memory that is not in use. This may move many entries.
     ///
-    /// # Examples
-    ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::<&str>::new();
     /// wheel.reserve(5_000);
     /// wheel.shrink_to_fit();
     /// assert_eq!(wheel.capacity(), 0);
@@ -206,15 +137,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.shrink_to_fit();
     }
 
-    /// Removes all entries and frees their memory.
-    ///
-    /// The clock does not change. The keys of the removed entries are stale.
-    ///
-    /// # Examples
+    /// Removes all entries and frees their memory. The clock does not change, and the removed entries'
+    /// keys are stale.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::new();
     /// let key = wheel.insert(5, "five").unwrap();
     /// wheel.clear();
     /// assert_eq!(wheel.remove(key), None);

@@ -3,10 +3,8 @@
 use std::num::NonZeroU16;
 
 /// The index of a slot. The slots of all levels are counted from the first slot of the lowest level
-/// on. There are at most 64 levels, and fewer than 2^15 slots in total.
-///
-/// The highest bit is always set so that the value is never zero. The slab then needs no extra
-/// word to distinguish a vacant cell from an entry, because an entry contains a `SlotId`.
+/// on, and there are fewer than 2^15. The highest bit is always set: a value that is never zero leaves
+/// room for the slab to mark a vacant cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(NonZeroU16);
 

@@ -6,16 +6,14 @@ use super::key_list::{KeyList, SHORT};
 use super::level::Scale;
 use super::slot::{Place, SlotId};
 
-/// The slots of the levels that have been needed so far, lowest level first.
-///
-/// Most operations touch only the first fields, which share a cache line. `occupied` comes last
-/// because it changes only when a slot becomes occupied or empty.
+/// The slots of the levels that have been needed so far, lowest level first. Most operations touch only
+/// the first two fields.
 #[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
     /// The keys of the entries in each slot, indexed by [`SlotId::index`].
     pub(super) lists: Vec<KeyList>,
     /// A bit for each level, which is set while the level holds entries.
-    used: u64,
+    pub(super) used: u64,
     /// Memory that long lists no longer need. The owner of the wheel frees it outside of its lock.
     pub(super) garbage: Vec<Vec<u32>>,
     /// For each level, a bit for each slot, which is set while the slot holds entries.
@@ -122,10 +120,9 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// Returns the occupied slot that starts first. If several start at the same tick, returns the
-    /// one on the highest level: all of them may hold entries that are due at that tick, and those
-    /// on a higher level were inserted earlier. So the slots of one tick fire roughly in the order
-    /// of insertion.
+    /// Returns the occupied slot that starts first. Of several that start at the same tick, returns the
+    /// one on the highest level, whose entries were inserted first, so that entries of one tick fire
+    /// roughly in the order of insertion.
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<SlotStart> {
         let mut levels = self.used_levels();

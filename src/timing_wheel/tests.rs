@@ -287,42 +287,6 @@ fn a_crowd_that_moves_between_slots_leaves_no_garbage() {
     assert!(!wheel.core.has_garbage());
 }
 
-#[cfg(target_pointer_width = "64")]
-mod sizes {
-    use std::mem::size_of;
-    use std::task::Waker;
-
-    use crate::timing_wheel::Key;
-    use crate::timing_wheel::core::Entry;
-
-    #[test]
-    fn a_waker_and_all_that_goes_with_it_is_half_a_cache_line() {
-        assert_eq!(size_of::<Entry<Waker>>(), 32);
-        // The slab's own entry is either a value or the index of the next free entry.
-        enum SlabEntry<T> {
-            #[expect(dead_code, reason = "for its size")]
-            Vacant(usize),
-            #[expect(dead_code, reason = "for its size")]
-            Occupied(T),
-        }
-        assert_eq!(size_of::<SlabEntry<Entry<Waker>>>(), 32);
-    }
-
-    #[test]
-    fn keys_are_sixteen_bytes_with_a_niche() {
-        assert_eq!((size_of::<Key>(), size_of::<Option<Key>>()), (16, 16));
-    }
-}
-
-#[test]
-fn a_wheel_goes_where_its_values_go() {
-    const fn send_and_sync<T: Send + Sync>() {}
-    send_and_sync::<TimingWheel<u8>>();
-    send_and_sync::<Key>();
-    const fn send<T: Send>() {}
-    send::<TimingWheel<std::cell::Cell<u8>>>();
-}
-
 /// The advance has taken other keys off the slot together with the key of that entry. They must not
 /// be lost.
 #[test]

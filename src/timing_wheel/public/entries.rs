@@ -4,9 +4,8 @@ use super::TimingWheel;
 use crate::timing_wheel::key::{Key, Rescheduled, Stamped};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// Inserts a value that fires when the clock reaches `deadline`, and returns its key.
-    ///
-    /// Takes constant time, except when the wheel allocates.
+    /// Inserts a value that fires when the clock reaches `deadline`, and returns its key. Takes constant
+    /// time, except when the wheel allocates.
     ///
     /// # Errors
     ///
@@ -16,11 +15,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ///
     /// Panics if the wheel already contains 2³² − 2¹⁰ entries.
     ///
-    /// # Examples
-    ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::<&str>::new();
     /// assert!(wheel.insert(5, "five").is_ok());
     /// assert_eq!(wheel.insert(0, "not after now"), Err("not after now"));
     /// ```
@@ -35,15 +31,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Ok(Key { index, stamp })
     }
 
-    /// Removes an entry and returns its value, or `None` if the entry has fired or been removed.
-    ///
-    /// Takes constant time on average.
-    ///
-    /// # Examples
+    /// Removes an entry and returns its value, or `None` if the entry has fired or been removed. Takes
+    /// constant time on average.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::new();
     /// let key = wheel.insert(10, "never").unwrap();
     /// assert_eq!(wheel.remove(key), Some("never"));
     /// assert_eq!(wheel.remove(key), None);
@@ -56,19 +48,18 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Some(removed.value)
     }
 
-    /// Changes the deadline of an entry to an earlier or a later one. Its key stays the same.
+    /// Changes the deadline of an entry. Its key stays the same.
     ///
     /// If the new deadline is not after [`now`](Self::now), the entry is removed, and its value is
     /// returned as [`Rescheduled::Expired`]. Takes constant time on average.
     ///
-    /// # Examples
-    ///
     /// ```
-    /// # use wheel::timing_wheel::{Rescheduled, TimingWheel};
-    /// let mut wheel: TimingWheel<&str> = TimingWheel::starting_at(10);
+    /// use wheel::timing_wheel::{Rescheduled, TimingWheel};
+    ///
+    /// let mut wheel = TimingWheel::new();
     /// let key = wheel.insert(20, "idle").unwrap();
     /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Moved);
-    /// assert_eq!(wheel.reschedule(key, 10), Rescheduled::Expired("idle"));
+    /// assert_eq!(wheel.reschedule(key, 0), Rescheduled::Expired("idle"));
     /// assert_eq!(wheel.reschedule(key, 50), Rescheduled::Stale);
     /// ```
     #[inline]
@@ -85,16 +76,12 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
             .map_or(Rescheduled::Stale, Rescheduled::Expired)
     }
 
-    /// Returns a reference to the value of an entry, or `None` if the entry has fired or been
-    /// removed.
-    ///
-    /// # Examples
+    /// Returns a reference to the value of an entry, or `None` if it has fired or been removed.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::new();
     /// let key = wheel.insert(5, "five").unwrap();
-    /// assert_eq!(wheel.get(key), Some(&"five"));
+    /// assert_eq!((wheel.get(key), wheel.deadline(key)), (Some(&"five"), Some(5)));
     /// ```
     #[must_use]
     #[inline]
@@ -103,16 +90,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         (stamped.stamp == key.stamp).then_some(&stamped.value)
     }
 
-    /// Returns the tick at which an entry fires, or `None` if the entry has fired or been removed.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::new();
-    /// let key = wheel.insert(5, "five").unwrap();
-    /// assert_eq!(wheel.deadline(key), Some(5));
-    /// ```
+    /// Returns the tick at which an entry fires, or `None` if it has fired or been removed.
     #[must_use]
     #[inline]
     pub fn deadline(&self, key: Key) -> Option<u64> {

@@ -7,17 +7,12 @@ use crate::timing_wheel::key::{Expired, Key};
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the tick to advance to next, or `None` if the wheel is empty.
     ///
-    /// The result is never later than the earliest deadline. It equals the earliest deadline,
-    /// unless a slot that starts earlier contains more than 16 entries. Then it may be the start of
-    /// that slot, at which entries only cascade. The result is later than [`now`](Self::now),
-    /// unless an advance stopped early, because of its budget or a panic. The search reads no more
-    /// than 16 entries per level.
-    ///
-    /// # Examples
+    /// This is the earliest deadline, or an earlier tick: the start of a slot with more than 16 entries,
+    /// at which entries only cascade. It is later than [`now`](Self::now), unless an advance stopped
+    /// early, because of its budget or a panic. The search reads at most 16 entries per level.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<()> = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::<()>::new();
     /// assert_eq!(wheel.next_expiration(), None);
     /// wheel.insert(1_000_003, ()).unwrap();
     /// assert_eq!(wheel.next_expiration(), Some(1_000_003));
@@ -28,17 +23,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         self.core.next_expiration()
     }
 
-    /// Returns the key of the entry with the earliest deadline, or `None` if the wheel is empty.
-    ///
-    /// If several entries have that deadline, it returns any of them. The search reads all
-    /// entries in the first occupied slot of one or more levels, so it takes time in proportion to
-    /// their number.
-    ///
-    /// # Examples
+    /// Returns the key of an entry with the earliest deadline, or `None` if the wheel is empty. The search
+    /// reads all entries in the first occupied slot of one or more levels, however many these are.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel: TimingWheel<()> = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::<()>::new();
     /// let later = wheel.insert(1_000_004, ()).unwrap();
     /// let first = wheel.insert(1_000_003, ()).unwrap();
     /// assert_eq!(wheel.first(), Some(first));
@@ -52,23 +41,15 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
 
     /// Advances the clock to `to`, and calls `fire` with each entry that is due by then.
     ///
-    /// Entries fire in the order of their deadlines; the order within a tick is unspecified. On the
-    /// way, entries that are not due cascade to lower levels, each at most once per level. Empty
-    /// slots cost nothing, however many of them the clock passes.
+    /// Entries fire in the order of their deadlines; the order within a tick is unspecified. Empty slots
+    /// cost nothing, however many of them the clock passes. If `fire` panics, only the entry that it
+    /// was called with is lost.
     ///
-    /// The clock never goes back. If `to` is earlier than [`now`](Self::now), this does nothing,
-    /// unless an advance stopped early, because of its budget or a panic: then it fires the entries
-    /// that were left behind.
-    ///
-    /// If `fire` panics, only the entry that it was called with is lost.
-    ///
-    /// For entries that fire repeatedly, use [`advance_rearming`](Self::advance_rearming).
-    ///
-    /// # Examples
+    /// The clock never goes back. If `to` is earlier than [`now`](Self::now), this only fires the entries
+    /// that an advance which stopped early has left behind.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
-    /// let mut wheel = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::new();
     /// for deadline in [3, 1, 2, 9] {
     ///     wheel.insert(deadline, deadline * 10).unwrap();
     /// }
@@ -82,18 +63,15 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         debug_assert!(progress.is_caught_up(), "ran out of an unlimited budget");
     }
 
-    /// Advances the clock like [`advance`](Self::advance), but stops after a bounded amount of
-    /// work.
+    /// Advances the clock like [`advance`](Self::advance), but stops after a bounded amount of work.
     ///
     /// Each entry that fires, or cascades to a lower level, uses up 1 of `budget`. If the budget is
-    /// used up before everything is done, the clock stops on the way, and the result is
-    /// [`Progress::Unfinished`]. You can then use the wheel as usual; the next advance continues
-    /// where this one stopped.
-    ///
-    /// # Examples
+    /// used up before everything is done, the clock stops on the way, and the next advance continues
+    /// from there.
     ///
     /// ```
-    /// # use wheel::timing_wheel::{Progress, TimingWheel};
+    /// use wheel::timing_wheel::{Progress, TimingWheel};
+    ///
     /// let mut wheel = TimingWheel::new();
     /// for deadline in [3, 1, 2] {
     ///     wheel.insert(deadline, deadline * 10).unwrap();
@@ -128,26 +106,17 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// the wheel with another deadline.
     ///
     /// `fire` is called with the key, the deadline and the value of each entry that is due. It
-    /// returns the next deadline of the entry, or `None` to remove it. An entry that stays keeps
-    /// its key.
+    /// returns the next deadline of the entry, which keeps its key, or `None` to remove it.
     ///
     /// If the next deadline is not after `to`, the entry fires again within the same call, in order
     /// with all other entries. Periodic entries therefore skip no deadline, however far the clock
-    /// advances. If the next deadline is not after the present one, the tick after the present one
-    /// is used instead.
-    ///
-    /// The time that this takes grows with the number of deadlines. For example, an entry that asks
-    /// for every tick fires at every tick up to `to`. If `fire` panics, only the entry that it was
-    /// called with is lost.
-    ///
-    /// # Examples
+    /// advances. If the next deadline is not after the present one, the entry fires at the next tick.
     ///
     /// ```
-    /// # use wheel::timing_wheel::TimingWheel;
     /// #[derive(Debug)]
     /// struct Poison { health: u32, ticks_left: u32 }
     ///
-    /// let mut wheel = TimingWheel::new();
+    /// let mut wheel = wheel::TimingWheel::new();
     /// let poison = wheel.insert(10, Poison { health: 100, ticks_left: 5 }).unwrap();
     /// let mut effect = |_key, deadline: u64, poison: &mut Poison| {
     ///     poison.health -= 7;
