@@ -104,13 +104,6 @@ async fn errors_read_as_tokios() {
     assert_eq!(with_root::errors().await, theirs);
 }
 
-#[tokio::test]
-async fn debug_shows_the_deadline() {
-    let debug = format!("{:?}", time::sleep(SECOND));
-    assert!(debug.contains("deadline"), "{debug}");
-    assert!(debug.contains("is_elapsed: false"), "{debug}");
-}
-
 /// Asserts that an expression panics with a message, on the line of this macro.
 macro_rules! assert_panics_here {
     ($call:expr, $message:expr) => {{
@@ -211,41 +204,6 @@ fn while_a_threads_locals_are_destroyed_the_panic_is_tokios() {
     });
     let (ours, theirs) = messages.recv().unwrap();
     assert_eq!(ours, theirs);
-}
-
-/// If two glob imports share a name, code that uses the name does not compile. The other module here has the names that this
-/// crate adds to Tokio's.
-#[cfg(feature = "full")]
-mod beside_another_glob {
-    mod other {
-        pub(super) struct Timers;
-        pub(super) struct Builder;
-        pub(super) struct DelayQueue;
-        pub(super) struct TimingWheel;
-        pub(super) struct Metrics;
-        pub(super) struct FutureExt;
-        pub(super) struct StreamExt;
-        pub(super) fn metrics() {}
-        pub(super) mod ext {}
-        pub(super) mod stats {}
-        pub(super) mod time {}
-    }
-
-    #[test]
-    #[allow(unused_imports, reason = "they must not be ambiguous")]
-    fn wheel_time_has_no_more_than_tokio_time() {
-        use other::*;
-        use wheel::time::*;
-
-        // These are used as types, because a unit struct is also a value, which ours are not.
-        let _: Option<(Timers, Builder, DelayQueue, TimingWheel, Metrics)> = None;
-        let _: Option<(FutureExt, StreamExt)> = None;
-        metrics();
-        {
-            use {ext as _, stats as _, time as _};
-        }
-        let _: Duration = Duration::ZERO;
-    }
 }
 
 /// A module with a glob import of the root, beside crates that have the names of features.

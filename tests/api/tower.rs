@@ -88,13 +88,6 @@ pub(crate) mod paused {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_services_own_error_stays_what_it_is() {
-        let refuses = service_fn(async |(): ()| Err::<(), _>(Refused));
-        let error: BoxError = Timeout::new(refuses, ms(10)).oneshot(()).await.unwrap_err();
-        assert_eq!(*error.downcast::<Refused>().unwrap(), Refused);
-    }
-
-    #[tokio::test(start_paused = true)]
     async fn an_immediate_answer_arms_nothing() {
         let mut ready = Timeout::new(service_fn(|n: u32| ready(Ok::<_, Refused>(n))), ms(0));
         assert_eq!(ready.call(5).now_or_never().unwrap().unwrap(), 5);
@@ -281,12 +274,5 @@ pub(crate) mod paused {
             assert_eq!(answer.status(), status, "{path}");
             assert_eq!(start.elapsed(), ms(after), "{path}");
         }
-    }
-
-    /// A call panics, as a call of tower's own `Timeout` does.
-    #[test]
-    fn a_call_outside_a_runtime_panics() {
-        let mut service = Timeout::new(service_fn(|()| ready(Ok::<_, Refused>(()))), ms(1));
-        assert_eq!(message_of(|| service.call(())), NO_RUNTIME);
     }
 }
