@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::runtime;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
+use crate::clock::MILLISECOND;
 use crate::driver::{DEFAULT_SPACING, Timerfd, registry};
 use crate::handle::Handle;
 use crate::settings::Settings;
@@ -49,7 +50,6 @@ pub struct Builder {
     high_resolution: bool,
 }
 
-const MILLISECOND: Duration = Duration::from_millis(1);
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Builder {
@@ -256,7 +256,7 @@ impl Builder {
     #[track_caller]
     fn open_precise(&self) -> Result<Option<Timerfd>, BuildError> {
         let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
-        if spacing.is_zero() || spacing > MILLISECOND {
+        if spacing.is_zero() || spacing > Duration::from_nanos(MILLISECOND) {
             return Err(BuildError::Spacing(spacing));
         }
         match (self.high_resolution, self.spacing) {
@@ -284,11 +284,9 @@ impl Builder {
 
 /// Returns the tick in nanoseconds.
 fn checked_tick(tick: Duration) -> Result<NonZeroU64, BuildError> {
-    let is_whole = tick.subsec_nanos() % MILLISECOND.subsec_nanos() == 0;
-    let nanos = u64::try_from(tick.as_nanos())
-        .ok()
-        .and_then(NonZeroU64::new);
+    let nanos = u64::try_from(tick.as_nanos()).ok();
     nanos
-        .filter(|_| is_whole && tick <= LONGEST_TICK)
+        .filter(|nanos| nanos % MILLISECOND == 0 && tick <= LONGEST_TICK)
+        .and_then(NonZeroU64::new)
         .ok_or(BuildError::Tick(tick))
 }
