@@ -49,12 +49,12 @@ type Count = (&'static str, &'static str, fn(&MetricsSnapshot) -> u64);
 /// The published counters.
 #[rustfmt::skip]
 const COUNTERS: [Count; 6] = [
-    ("wheel_timers_registered_total", "Timers registered", |now| now.registered),
+    ("wheel_timers_registered_total", "Timers armed", |now| now.registered),
     ("wheel_timers_fired_total", "Timers that fired", |now| now.fired),
     ("wheel_timers_cancelled_total", "Timers dropped while pending", |now| now.cancelled),
     ("wheel_timers_reset_total", "Resets of pending timers", |now| now.reset),
-    ("wheel_driver_wakeups_total", "Wake-ups of the timer driver", |now| now.driver_wakeups),
-    ("wheel_driver_noops_total", "Wake-ups in which nothing was due", |now| now.driver_noops),
+    ("wheel_driver_wakeups_total", "Expiry passes of the timer driver", |now| now.driver_wakeups),
+    ("wheel_driver_noops_total", "Expiry passes in which nothing was due", |now| now.driver_noops),
 ];
 
 /// Maximum number of lags that [`Reporter::run`] passes to the recorder before it yields to other
@@ -339,7 +339,7 @@ pub fn describe() {
     describe_gauge!(
         "wheel_timers_pending",
         Unit::Count,
-        "Timers that are registered and pending"
+        "Timers that are armed and pending"
     );
     for (name, meaning, _) in COUNTERS {
         describe_counter!(name, Unit::Count, meaning);

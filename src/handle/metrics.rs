@@ -118,7 +118,7 @@ impl Metrics {
 
     /// Returns the counts of one shard since the driver started.
     ///
-    /// A timer is registered in the shard of the worker that polls it first (in a custom driver,
+    /// A timer is armed in the shard of the worker that polls it first (in a custom driver,
     /// that creates it), or in another shard if that shard is locked. Threads that are not workers
     /// are spread over the shards.
     ///

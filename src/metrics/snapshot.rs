@@ -13,8 +13,8 @@ use super::LagHistogram;
 /// * A snapshot from [`since`](Self::since) counts what happened between two snapshots. `pending` is
 ///   the number at the end of the interval.
 ///
-/// A timer is counted when it is *registered*, at its first poll or reset, and again if it is reset
-/// after it has fired. Timers that are never polled or reset, and timers that complete at their
+/// A timer is counted when it is *armed*, at its first poll or reset, and again if it is reset after
+/// it has fired. Timers that are never polled or reset, and timers that complete at their
 /// first poll, are not counted.
 ///
 /// [How to read the counts](crate::docs::metrics).
@@ -39,7 +39,7 @@ use super::LagHistogram;
 #[cfg_attr(test, derive(PartialEq, Eq))]
 #[non_exhaustive]
 pub struct MetricsSnapshot {
-    /// The number of timers that were registered.
+    /// The number of timers that were armed.
     pub registered: u64,
     /// The number of timers that fired, including those that were reset to a time in the past.
     ///
@@ -48,7 +48,7 @@ pub struct MetricsSnapshot {
     /// The number of timers that were dropped before they fired, or that were pending when their
     /// driver shut down.
     pub cancelled: u64,
-    /// The number of timers that are registered now.
+    /// The number of timers that are armed now.
     pub pending: usize,
     /// The number of resets of pending timers. A reset timer is not counted in `registered` again.
     pub reset: u64,
@@ -56,11 +56,12 @@ pub struct MetricsSnapshot {
     pub(crate) cascaded: u64,
     /// How late timers fired.
     pub lag: LagHistogram,
-    /// The number of times that the driver woke up. Each wake-up uses CPU time.
+    /// The number of expiry passes: how often the driver woke up to fire what was due. Each pass uses
+    /// CPU time.
     ///
     /// Counted for the whole driver; zero in the snapshot of a shard.
     pub driver_wakeups: u64,
-    /// The number of wake-ups at which no timer was due, in most cases because the timer had been
+    /// The number of passes in which no timer was due, in most cases because the timer had been
     /// cancelled. The driver's start counts here, too.
     ///
     /// Counted for the whole driver; zero in the snapshot of a shard.

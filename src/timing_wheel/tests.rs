@@ -7,7 +7,7 @@ use super::Progress;
 use super::core::Core;
 use super::{Key, Rescheduled, TimingWheel};
 
-/// A core, and a naive model of it: a map from keys to deadlines and values.
+/// A wheel, and a naive model of it: a map from keys to deadlines and values.
 struct Grained<const SLOTS: usize> {
     core: Core<u64, SLOTS>,
     model: BTreeMap<u32, (u64, u64)>,
