@@ -222,7 +222,7 @@ impl Shard {
             reused: 0,
             resets: 0,
             wheel,
-            lag: LagHistogram::new(),
+            lag: LagHistogram::default(),
         };
         let shard = Shard {
             state: Lock::new(state),

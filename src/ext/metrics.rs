@@ -209,7 +209,7 @@ impl Reporter {
             metrics,
             labels: Vec::new(),
             probe: Some(PROBE),
-            published: LagHistogram::new(),
+            published: LagHistogram::default(),
         }
     }
 
