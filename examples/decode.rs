@@ -43,7 +43,7 @@ async fn main() -> io::Result<()> {
         "{rows} rows, then none for {limit:?}, after {:?}",
         start.elapsed()
     );
-    let registered = wheel::metrics().snapshot().registered;
-    println!("{registered} timers were armed, with those of the server's sleeps");
+    let armed = wheel::metrics().snapshot().armed;
+    println!("{armed} timers were armed, with those of the server's sleeps");
     Ok(())
 }

@@ -91,7 +91,7 @@ impl Handle {
     /// # async fn main() {
     /// let wheel = wheel::Handle::current();
     /// wheel.sleep(wheel::Duration::from_millis(1)).await;
-    /// assert_eq!(wheel::metrics().snapshot().registered, 1); // the free functions use the same driver
+    /// assert_eq!(wheel::metrics().snapshot().armed, 1); // the free functions use the same driver
     /// # }
     /// ```
     #[track_caller]

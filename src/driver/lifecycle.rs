@@ -93,9 +93,11 @@ impl Driver {
         self.alarm.begin();
         // A timer may have been armed before the task was spawned, and cancelled before the clock
         // was found to be paused. The alarm must not stay armed for it. `rearm` ends the fast path,
-        // and the retracting searches each shard.
+        // and re-arming after a cancel searches each shard.
         self.rearm();
-        self.homes.iter().for_each(|home| home.retract_if_paused());
+        self.homes
+            .iter()
+            .for_each(|home| home.rearm_after_cancel_if_paused());
     }
 
     /// Closes the driver and wakes all pending timers, whose next poll finds the driver closed.
@@ -177,7 +179,7 @@ impl Home {
     /// Call this even if `next` was early enough already, because the thread that published that
     /// `next` may be preempted before it arms the alarm. Extending a timer is exempt: this was
     /// called for the entry's earlier deadline, when it was armed or last reset, and whoever raises
-    /// `next` after that (a pass, or retracting) re-arms the alarm afterwards.
+    /// `next` after that (a pass, or re-arming after a cancel) re-arms the alarm afterwards.
     ///
     /// The second comparison alone would do. The first reads only the shard's own cache line, and
     /// decides for every timer on the fast path. Of many timers that are due together, only the first
@@ -200,17 +202,17 @@ impl Home {
     /// Re-arms the alarm after a timer of this home was cancelled or reset, if the clock may be
     /// paused. Without this, Tokio would advance the paused clock to the old deadline.
     #[inline(always)]
-    pub(super) fn retract_if_paused(&self) {
+    pub(super) fn rearm_after_cancel_if_paused(&self) {
         if self.alarm.may_pause() {
-            self.retract();
+            self.rearm_after_cancel();
         }
     }
 
     #[cold]
-    fn retract(&self) {
+    fn rearm_after_cancel(&self) {
         if self
             .shard
-            .search_next(self.shard.apply_late_cancels_and_lock())
+            .raise_next(self.shard.apply_late_cancels_and_lock())
         {
             self.rearm();
         }

@@ -75,7 +75,7 @@
 //! thread's and the lock is free, `Shard::cancel` makes its entry the cached entry, or removes it
 //! if another is cached. Otherwise `Shard::cancel_later` queues a late cancel. A later holder of
 //! the lock applies it (`unlock_and_tidy`) and drops the waker after releasing the lock. If the
-//! clock may be paused, the drop itself also re-arms the alarm (`Home::retract_if_paused`).
+//! clock may be paused, the drop itself also re-arms the alarm (`Home::rearm_after_cancel_if_paused`).
 //!
 //! **Fire.** The thread that polls Tokio's time driver calls the alarm's waker, which records that
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`
@@ -108,7 +108,7 @@
 //!   waits only if every shard is locked. (Queueing a cancel, and applying queued ones, may wait for
 //!   the lock of their list, under which cancels are only copied.) Three operations wait while the
 //!   shard is busy, usually for one critical section: a reset; a poll with another waker; and, if the
-//!   clock may be paused, the retracting after a cancel.
+//!   clock may be paused, re-arming after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
 //!   a different time from the real one; see `alarm/mod.rs`. The check for late timers uses the
 //!   current runtime's clock, because it only decides whether a pass is requested.

@@ -188,7 +188,7 @@ impl Home {
         // Tokio's own poll of its timers.
         let are_polls_quick = now.0.abs_diff(called_at) < MILLISECOND;
         if !is_late {
-            self.try_retract();
+            self.try_rearm_after_cancel();
         } else if are_polls_quick && !self.alarm.settings.current_thread {
             if let Some(driver) = self.driver() {
                 driver.request_pass();
@@ -198,9 +198,9 @@ impl Home {
 
     /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing if the shard is
     /// busy.
-    pub(super) fn try_retract(&self) {
+    pub(super) fn try_rearm_after_cancel(&self) {
         let held = self.shard.try_lock();
-        if held.is_some_and(|state| self.shard.search_next(state)) {
+        if held.is_some_and(|state| self.shard.raise_next(state)) {
             self.rearm();
         }
     }

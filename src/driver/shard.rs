@@ -91,7 +91,7 @@ use crate::metrics::lag_histogram::LagHistogram;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::platform::{self, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::settings::BATCH;
-use crate::timing_wheel::core::Core;
+use crate::timing_wheel::raw::RawWheel;
 
 /// Slots per level. More slots mean fewer levels, and a timer moves once for each level that it
 /// goes down, each time at the cost of a cache miss. With 64 slots, timers would start one or two
@@ -116,7 +116,7 @@ pub(super) struct EntryRef {
 }
 
 /// The entry of an armed timer always has a waker, and the cached entry has none.
-type Wheel = Core<Option<Waker>, SLOTS>;
+type Wheel = RawWheel<Option<Waker>, SLOTS>;
 
 /// A shard of a driver.
 ///
@@ -153,7 +153,7 @@ struct Published {
 struct Late(Lock<Vec<EntryRef>>);
 
 /// The fields that the lock protects. With this order and this alignment, the wheel begins 40 bytes
-/// after the start of a cache line, as [`Core`] asks for.
+/// after the start of a cache line, as [`RawWheel`] asks for.
 #[repr(C, align(16))]
 pub(super) struct ShardState {
     /// The cached entry: that of a cancelled timer, kept for the next timer.
@@ -195,7 +195,7 @@ impl ShardState {
         // Each timer that fires is recorded once.
         let fired = self.lag.count();
         Snapshot {
-            registered: self.wheel.inserted() + self.reused,
+            armed: self.wheel.inserted() + self.reused,
             fired,
             cancelled: self.wheel.removed() - fired + self.reused,
             pending: self.wheel.len(),
@@ -362,7 +362,7 @@ impl Shard {
         let emptied = is_too_large.then(|| mem::take(&mut *cancels));
         drop(cancels);
         for (&entry, waker) in batch.iter().zip(&mut wakers) {
-            *waker = self.retire(&mut state, entry);
+            *waker = self.cache_or_remove(&mut state, entry);
         }
         let garbage = state.wheel.take_garbage();
         drop(state);
@@ -374,10 +374,10 @@ impl Shard {
         }
     }
 
-    /// Retires the entry of a cancelled timer, if the shard [`admits`](Self::admits) the timer:
+    /// Gives up the entry of a cancelled timer, if the shard [`admits`](Self::admits) the timer:
     /// caches the entry, or removes it if another is cached. Returns the timer's waker.
     #[inline(always)]
-    fn retire(&self, state: &mut ShardState, entry: EntryRef) -> Option<Waker> {
+    fn cache_or_remove(&self, state: &mut ShardState, entry: EntryRef) -> Option<Waker> {
         if !self.admits(entry.when) {
             return None;
         }

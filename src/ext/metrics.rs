@@ -49,12 +49,12 @@ type Count = (&'static str, &'static str, fn(&MetricsSnapshot) -> u64);
 /// The published counters.
 #[rustfmt::skip]
 const COUNTERS: [Count; 6] = [
-    ("wheel_timers_registered_total", "Timers armed", |now| now.registered),
+    ("wheel_timers_armed_total", "Timers armed", |now| now.armed),
     ("wheel_timers_fired_total", "Timers that fired", |now| now.fired),
     ("wheel_timers_cancelled_total", "Timers dropped while pending", |now| now.cancelled),
     ("wheel_timers_reset_total", "Resets of pending timers", |now| now.reset),
-    ("wheel_driver_wakeups_total", "Expiry passes of the timer driver", |now| now.driver_wakeups),
-    ("wheel_driver_noops_total", "Expiry passes in which nothing was due", |now| now.driver_noops),
+    ("wheel_driver_passes_total", "Expiry passes of the timer driver", |now| now.passes),
+    ("wheel_driver_idle_passes_total", "Expiry passes in which nothing was due", |now| now.idle_passes),
 ];
 
 /// Maximum number of lags that [`Reporter::run`] passes to the recorder before it yields to other
@@ -157,12 +157,12 @@ pub fn report_as(
 /// | name | kind | unit | |
 /// | --- | --- | --- | --- |
 /// | `wheel_timers_pending` | gauge | count | [`MetricsSnapshot::pending`] |
-/// | `wheel_timers_registered_total` | counter | count | [`MetricsSnapshot::registered`] |
+/// | `wheel_timers_armed_total` | counter | count | [`MetricsSnapshot::armed`] |
 /// | `wheel_timers_fired_total` | counter | count | [`MetricsSnapshot::fired`] |
 /// | `wheel_timers_cancelled_total` | counter | count | [`MetricsSnapshot::cancelled`] |
 /// | `wheel_timers_reset_total` | counter | count | [`MetricsSnapshot::reset`] |
-/// | `wheel_driver_wakeups_total` | counter | count | [`MetricsSnapshot::driver_wakeups`] |
-/// | `wheel_driver_noops_total` | counter | count | [`MetricsSnapshot::driver_noops`] |
+/// | `wheel_driver_passes_total` | counter | count | [`MetricsSnapshot::passes`] |
+/// | `wheel_driver_idle_passes_total` | counter | count | [`MetricsSnapshot::idle_passes`] |
 /// | [`wheel_timer_lag_seconds`](LAG) | histogram | seconds | [`MetricsSnapshot::lag`] |
 /// | [`wheel_probe_lag_seconds`](PROBE_LAG) | histogram | seconds | how late the timer of [`run`](Self::run) is |
 ///

@@ -59,7 +59,7 @@ pub fn metrics() -> Metrics {
 /// let metrics = wheel::metrics();
 /// wheel::sleep(wheel::Duration::from_millis(1)).await;
 /// let now = metrics.snapshot();
-/// assert_eq!((now.registered, now.fired, now.pending), (1, 1, 0));
+/// assert_eq!((now.armed, now.fired, now.pending), (1, 1, 0));
 /// # }
 /// ```
 ///
@@ -94,13 +94,13 @@ impl Metrics {
     /// Returns the counts of all shards since the driver started.
     ///
     /// The shards are read one after the other, each under its lock, so
-    /// `registered == fired + cancelled + pending` holds in every snapshot.
+    /// `armed == fired + cancelled + pending` holds in every snapshot.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let now = wheel::metrics().snapshot();
-    /// assert_eq!(now.registered, now.fired + now.cancelled + now.pending as u64);
+    /// assert_eq!(now.armed, now.fired + now.cancelled + now.pending as u64);
     /// # }
     /// ```
     #[must_use]
@@ -110,8 +110,8 @@ impl Metrics {
             for shard in driver.shards() {
                 sum.add(&shard.snapshot());
             }
-            sum.driver_wakeups = driver.passes.load(Ordering::Relaxed);
-            sum.driver_noops = driver.idle_passes.load(Ordering::Relaxed);
+            sum.passes = driver.passes.load(Ordering::Relaxed);
+            sum.idle_passes = driver.idle_passes.load(Ordering::Relaxed);
         }
         sum
     }
@@ -132,7 +132,7 @@ impl Metrics {
     /// wheel::sleep(wheel::Duration::ZERO).await;
     /// let metrics = wheel::metrics();
     /// let shards = (0..metrics.num_shards()).map(|index| metrics.shard(index));
-    /// let busiest = shards.max_by_key(|shard| shard.registered);
+    /// let busiest = shards.max_by_key(|shard| shard.armed);
     /// # assert!(busiest.is_some());
     /// # }
     /// ```

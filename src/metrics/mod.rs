@@ -20,12 +20,12 @@
 //!
 //! | count | computed from |
 //! | --- | --- |
-//! | `registered` | inserted + reused |
+//! | `armed` | inserted + reused |
 //! | `fired` | the number of lags recorded, one for each timer that fires |
 //! | `cancelled` | removed − fired, + reused, + 1 if there is a cached entry now |
 //! | `pending` | inserted − removed, − 1 if there is a cached entry now |
 //! | `reset` | its own counter |
-//! | `driver_wakeups`, `driver_noops` | their own counters, which are in the driver rather than in a shard |
+//! | `passes`, `idle_passes` | their own counters, which are in the driver rather than in a shard |
 //!
 //! # Ground rules
 //!

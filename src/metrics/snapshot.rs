@@ -8,7 +8,7 @@ use super::LagHistogram;
 ///
 /// * A snapshot from [`Metrics::snapshot`](crate::Metrics::snapshot) counts from when the driver
 ///   started, which is usually at the runtime's first timer. From one snapshot to the next, no
-///   count except `pending` decreases, and `registered == fired + cancelled + pending` holds in
+///   count except `pending` decreases, and `armed == fired + cancelled + pending` holds in
 ///   every snapshot.
 /// * A snapshot from [`since`](Self::since) counts what happened between two snapshots. `pending` is
 ///   the number at the end of the interval.
@@ -31,7 +31,7 @@ use super::LagHistogram;
 /// wheel::timeout(Duration::from_secs(60), quick).await.unwrap();
 ///
 /// let now = wheel::metrics().snapshot();
-/// assert_eq!((now.registered, now.fired, now.cancelled, now.pending), (2, 1, 1, 0));
+/// assert_eq!((now.armed, now.fired, now.cancelled, now.pending), (2, 1, 1, 0));
 /// # }
 /// ```
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ use super::LagHistogram;
 #[non_exhaustive]
 pub struct MetricsSnapshot {
     /// The number of timers that were armed.
-    pub registered: u64,
+    pub armed: u64,
     /// The number of timers that fired, including those that were reset to a time in the past.
     ///
     /// A timer that is dropped while it fires may count here, too.
@@ -50,7 +50,7 @@ pub struct MetricsSnapshot {
     pub cancelled: u64,
     /// The number of timers that are armed now.
     pub pending: usize,
-    /// The number of resets of pending timers. A reset timer is not counted in `registered` again.
+    /// The number of resets of pending timers. A reset timer is not counted in `armed` again.
     pub reset: u64,
     /// The number of times that a timer moved to a lower level. Private, because the wheels may change.
     pub(crate) cascaded: u64,
@@ -60,12 +60,12 @@ pub struct MetricsSnapshot {
     /// CPU time.
     ///
     /// Counted for the whole driver; zero in the snapshot of a shard.
-    pub driver_wakeups: u64,
+    pub passes: u64,
     /// The number of passes in which no timer was due, in most cases because the timer had been
     /// cancelled. The driver's start counts here, too.
     ///
     /// Counted for the whole driver; zero in the snapshot of a shard.
-    pub driver_noops: u64,
+    pub idle_passes: u64,
     /// The number of timers that there is memory for. Private, because their storage may change.
     pub(crate) slab_capacity: usize,
 }
@@ -84,35 +84,35 @@ impl MetricsSnapshot {
     /// let before = metrics.snapshot();
     /// wheel::sleep(wheel::Duration::from_millis(1)).await;
     /// let between = metrics.snapshot().since(&before);
-    /// assert_eq!((between.registered, between.fired, between.lag.count()), (1, 1, 1));
+    /// assert_eq!((between.armed, between.fired, between.lag.count()), (1, 1, 1));
     /// # }
     /// ```
     #[must_use]
     pub fn since(&self, before: &MetricsSnapshot) -> MetricsSnapshot {
         MetricsSnapshot {
-            registered: self.registered.saturating_sub(before.registered),
+            armed: self.armed.saturating_sub(before.armed),
             fired: self.fired.saturating_sub(before.fired),
             cancelled: self.cancelled.saturating_sub(before.cancelled),
             pending: self.pending,
             reset: self.reset.saturating_sub(before.reset),
             cascaded: self.cascaded.saturating_sub(before.cascaded),
             lag: self.lag.since(&before.lag),
-            driver_wakeups: self.driver_wakeups.saturating_sub(before.driver_wakeups),
-            driver_noops: self.driver_noops.saturating_sub(before.driver_noops),
+            passes: self.passes.saturating_sub(before.passes),
+            idle_passes: self.idle_passes.saturating_sub(before.idle_passes),
             slab_capacity: self.slab_capacity,
         }
     }
 
     pub(crate) fn add(&mut self, shard: &MetricsSnapshot) {
-        self.registered += shard.registered;
+        self.armed += shard.armed;
         self.fired += shard.fired;
         self.cancelled += shard.cancelled;
         self.pending += shard.pending;
         self.reset += shard.reset;
         self.cascaded += shard.cascaded;
         self.lag.add(&shard.lag);
-        self.driver_wakeups += shard.driver_wakeups;
-        self.driver_noops += shard.driver_noops;
+        self.passes += shard.passes;
+        self.idle_passes += shard.idle_passes;
         self.slab_capacity += shard.slab_capacity;
     }
 }
@@ -121,14 +121,14 @@ impl MetricsSnapshot {
 impl fmt::Debug for MetricsSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MetricsSnapshot")
-            .field("registered", &self.registered)
+            .field("armed", &self.armed)
             .field("fired", &self.fired)
             .field("cancelled", &self.cancelled)
             .field("pending", &self.pending)
             .field("reset", &self.reset)
             .field("lag", &self.lag)
-            .field("driver_wakeups", &self.driver_wakeups)
-            .field("driver_noops", &self.driver_noops)
+            .field("passes", &self.passes)
+            .field("idle_passes", &self.idle_passes)
             .finish_non_exhaustive()
     }
 }

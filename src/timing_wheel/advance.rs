@@ -5,8 +5,8 @@
 //! **A panic of the closure that fires entries loses only the entry that it was called for.** Keys are
 //! out of their slots only in a `Burst` and a `Firing`, which put back what is left when they are dropped.
 
-use super::core::Core;
 use super::level::Scale;
+use super::raw::RawWheel;
 use super::slot::SlotId;
 use super::slots::SlotStart;
 
@@ -31,22 +31,22 @@ impl Progress {
 /// An entry that is firing and whose key is in no slot. When this is dropped, the entry goes into the
 /// slot of its next deadline, or is removed from the wheel if it has none.
 struct Firing<'a, T, const SLOTS: usize> {
-    core: &'a mut Core<T, SLOTS>,
+    raw: &'a mut RawWheel<T, SLOTS>,
     key: u32,
     next: Option<u64>,
 }
 
 impl<T, const SLOTS: usize> Drop for Firing<'_, T, SLOTS> {
     fn drop(&mut self) {
-        let core = &mut *self.core;
+        let raw = &mut *self.raw;
         // There is no tick after the last one, so nothing can fire again there.
-        match self.next.zip(core.now.checked_add(1)) {
+        match self.next.zip(raw.now.checked_add(1)) {
             Some((deadline, soonest)) => {
                 let deadline = deadline.max(soonest);
-                core.entries.at_mut(self.key).deadline = deadline;
-                core.link(self.key, Scale::<SLOTS>::slot_of(deadline, core.now));
+                raw.entries.at_mut(self.key).deadline = deadline;
+                raw.link(self.key, Scale::<SLOTS>::slot_of(deadline, raw.now));
             }
-            None => drop(core.entries.remove(self.key)),
+            None => drop(raw.entries.remove(self.key)),
         }
     }
 }
@@ -57,7 +57,7 @@ const BURST: usize = 16;
 /// Keys that were taken off a slot and whose entries have not fired or cascaded yet. When this is
 /// dropped, they go back.
 struct Burst<'a, T, const SLOTS: usize> {
-    core: &'a mut Core<T, SLOTS>,
+    raw: &'a mut RawWheel<T, SLOTS>,
     slot: SlotId,
     keys: [u32; BURST],
     /// The deadlines of the keys' entries, which are spread over memory. All are read before the first
@@ -69,7 +69,7 @@ struct Burst<'a, T, const SLOTS: usize> {
 impl<T, const SLOTS: usize> Drop for Burst<'_, T, SLOTS> {
     fn drop(&mut self) {
         for &key in &self.keys[..self.left] {
-            self.core.link(key, self.slot);
+            self.raw.link(key, self.slot);
         }
     }
 }
@@ -83,9 +83,9 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
         slot: SlotId,
         budget: &mut usize,
         due: u64,
-        fire: &mut impl FnMut(&mut Core<T, SLOTS>, u32, u64),
+        fire: &mut impl FnMut(&mut RawWheel<T, SLOTS>, u32, u64),
     ) {
-        let Core { slots, entries, .. } = &mut *self.core;
+        let RawWheel { slots, entries, .. } = &mut *self.raw;
         self.left = slots.take(slot, BURST.min(*budget), |at, key| {
             self.keys[at] = key;
             self.deadlines[at] = entries.at(key).deadline;
@@ -96,9 +96,9 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
             self.left -= 1;
             let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
             if deadline <= due {
-                fire(self.core, key, deadline);
+                fire(self.raw, key, deadline);
             } else {
-                self.core.cascade(key, deadline);
+                self.raw.cascade(key, deadline);
             }
         }
     }
@@ -107,7 +107,7 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
 /// Maximum number of entries per level that are searched for the earliest deadline.
 const FEW: usize = 16;
 
-impl<T, const SLOTS: usize> Core<T, SLOTS> {
+impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
     /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
@@ -126,8 +126,8 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         budget: usize,
         fire: &mut impl FnMut(u32, u64, T),
     ) -> Progress {
-        self.advance_with(to, earliest, apart, budget, &mut |core, key, deadline| {
-            fire(key, deadline, core.entries.remove(key).value);
+        self.advance_with(to, earliest, apart, budget, &mut |raw, key, deadline| {
+            fire(key, deadline, raw.entries.remove(key).value);
         })
     }
 
@@ -138,10 +138,10 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
         to: u64,
         fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
     ) -> Progress {
-        self.advance_with(to, 0, 0, usize::MAX, &mut |core, key, deadline| {
+        self.advance_with(to, 0, 0, usize::MAX, &mut |raw, key, deadline| {
             let next = None;
-            let mut firing = Firing { core, key, next };
-            let value = &mut firing.core.entries.at_mut(key).value;
+            let mut firing = Firing { raw, key, next };
+            let value = &mut firing.raw.entries.at_mut(key).value;
             firing.next = fire(key, deadline, value);
         })
     }
@@ -159,31 +159,31 @@ impl<T, const SLOTS: usize> Core<T, SLOTS> {
     ) -> Progress {
         let to = to.max(self.now);
         let mut burst = Burst {
-            core: self,
+            raw: self,
             slot: SlotId::FIRST,
             keys: [0; BURST],
             deadlines: [0; BURST],
             left: 0,
         };
-        while let Some(SlotStart { slot, start }) = burst.core.slots.first(burst.core.now) {
+        while let Some(SlotStart { slot, start }) = burst.raw.slots.first(burst.raw.now) {
             if start > to {
                 break;
             }
-            debug_assert!(start >= burst.core.now, "passed an occupied slot");
-            burst.core.now = start;
+            debug_assert!(start >= burst.raw.now, "passed an occupied slot");
+            burst.raw.now = start;
             // What is due by `due` fires, and the rest cascades. Nothing fires early, because `due`
             // is not after `to`. The order is kept, because no slot that is left starts before this
             // one: all that is left is due at `max(start, earliest)` or later, so what is due at most
             // `apart` after that may fire before any of it.
             let due = start.max(earliest).saturating_add(apart).min(to);
-            while !burst.core.slots.list(slot).is_empty() {
+            while !burst.raw.slots.list(slot).is_empty() {
                 if budget == 0 {
                     return Progress::Unfinished;
                 }
                 burst.run(slot, &mut budget, due, fire);
             }
         }
-        burst.core.now = to;
+        burst.raw.now = to;
         Progress::CaughtUp
     }
 

@@ -1,8 +1,8 @@
 //! Checks every invariant of the wheel, for tests. Each check walks the whole wheel.
 
-use super::core::Core;
 use super::key_list::KeyList;
 use super::level::Scale;
+use super::raw::RawWheel;
 use super::slot::{Place, SlotId};
 use super::slots::Slots;
 
@@ -18,7 +18,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 }
 
-impl<T, const SLOTS: usize> Core<T, SLOTS> {
+impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     /// Panics unless every invariant holds.
     pub(crate) fn check(&self) {
         self.entries.check();

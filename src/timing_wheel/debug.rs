@@ -9,7 +9,7 @@ use super::TimingWheel;
 /// holds.
 impl<T, const SLOTS: usize> fmt::Debug for TimingWheel<T, SLOTS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slots = &self.core.slots;
+        let slots = &self.raw.slots;
         let counts = |level| {
             slots
                 .counts(level)

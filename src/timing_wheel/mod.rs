@@ -39,7 +39,7 @@
 //! `TimingWheel` is the source of one detail: a level begins with the slot of `now` rather than at
 //! a multiple of its length.
 
-// [`Core`](core::Core) is the wheel of the timer driver. The public [`TimingWheel`] is built on it, and
+// [`RawWheel`](raw::RawWheel) is the wheel of the timer driver. The public [`TimingWheel`] is built on it, and
 // detects keys whose entry is gone. A file uses only files above it in this table:
 //
 // | file | content |
@@ -50,17 +50,16 @@
 // | `key_list.rs` | the keys of the entries in one slot |
 // | `level.rs` | the arithmetic of levels: which slot a deadline belongs to |
 // | `slots.rs` | the slots of all levels, and which of them are occupied |
-// | `core.rs`, `advance.rs` | the wheel itself: its entries, and the passing of time |
+// | `raw.rs`, `advance.rs` | the wheel itself: its entries, and the passing of time |
 // | `check.rs` | every invariant of the wheel, for tests |
 // | `key.rs` | the types that the public wheel returns |
 // | `public.rs` and its folder, `debug.rs` | the public wheel |
-// | `model.rs` and its folder, `tests.rs` | tests of the public wheel, against a naive model, and of `Core` |
+// | `model.rs` and its folder, `tests.rs` | tests of the public wheel, against a naive model, and of `RawWheel` |
 
 mod advance;
 mod bits;
 #[cfg(test)]
 mod check;
-pub(crate) mod core;
 mod debug;
 mod key;
 mod key_list;
@@ -69,6 +68,7 @@ mod level;
 mod model;
 mod paged_slab;
 mod public;
+pub(crate) mod raw;
 mod slot;
 mod slots;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The public wheel: a [`Core`] whose values and keys have a stamp, by which it detects stale keys.
+//! The public wheel: a [`RawWheel`] whose values and keys have a stamp, by which it detects stale keys.
 //! This file has its constructors, and the methods about its size and memory.
 
 mod entries;
@@ -7,8 +7,8 @@ mod time;
 use std::mem;
 use std::num::NonZeroU64;
 
-use super::core::Core;
 use super::key::Stamped;
+use super::raw::RawWheel;
 
 /// A hierarchical timing wheel, which stores values with deadlines and yields those that are due.
 ///
@@ -40,7 +40,7 @@ use super::key::Stamped;
 /// let wheel = wheel::timing_wheel::TimingWheel::<(), 257>::starting_at(0);
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
-    pub(super) core: Core<Stamped<T>, SLOTS>,
+    pub(super) raw: RawWheel<Stamped<T>, SLOTS>,
     /// The stamp of the next insertion. It never decreases, not even in `clear`, because otherwise
     /// a stale key could find another entry.
     stamp: NonZeroU64,
@@ -71,7 +71,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[must_use]
     pub const fn starting_at(now: u64) -> Self {
         Self {
-            core: Core::starting_at(now),
+            raw: RawWheel::starting_at(now),
             stamp: NonZeroU64::MIN,
         }
     }
@@ -80,13 +80,13 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// to, or at which an advance stopped early.
     #[must_use]
     pub const fn now(&self) -> u64 {
-        self.core.now()
+        self.raw.now()
     }
 
     /// Returns the number of entries.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.core.len()
+        self.raw.len()
     }
 
     /// Returns `true` if the wheel contains no entries.
@@ -98,7 +98,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the number of entries that the wheel has memory for.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.core.capacity()
+        self.raw.capacity()
     }
 
     /// Allocates memory for `additional` more entries, and keeps it until
@@ -117,12 +117,12 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         let wanted = self.len().saturating_add(additional);
-        let most = Core::<Stamped<T>, SLOTS>::MOST;
+        let most = RawWheel::<Stamped<T>, SLOTS>::MOST;
         assert!(
             wanted <= most,
             "a timing wheel holds at most {most} entries"
         );
-        self.core.reserve(additional);
+        self.raw.reserve(additional);
     }
 
     /// Frees memory that is not in use. This may move many entries.
@@ -134,7 +134,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// assert_eq!(wheel.capacity(), 0);
     /// ```
     pub fn shrink_to_fit(&mut self) {
-        self.core.shrink_to_fit();
+        self.raw.shrink_to_fit();
     }
 
     /// Removes all entries and frees their memory. The clock does not change, and the removed entries'
@@ -149,7 +149,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// ```
     pub fn clear(&mut self) {
         let now = self.now();
-        drop(mem::replace(&mut self.core, Core::starting_at(now)));
+        drop(mem::replace(&mut self.raw, RawWheel::starting_at(now)));
     }
 }
 

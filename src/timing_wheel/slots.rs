@@ -1,5 +1,5 @@
 //! The slots of all levels, and which of them are occupied. A slot holds only the keys of its
-//! entries; the entries themselves are in the slab of `core.rs`.
+//! entries; the entries themselves are in the slab of `raw.rs`.
 
 use super::bits::Bits;
 use super::key_list::{KeyList, SHORT};

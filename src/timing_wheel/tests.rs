@@ -1,15 +1,15 @@
-//! `Core` as the driver uses it: with a grain, and with wakers as values.
+//! `RawWheel` as the driver uses it: with a grain, and with wakers as values.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Progress;
-use super::core::Core;
+use super::raw::RawWheel;
 use super::{Key, Rescheduled, TimingWheel};
 
 /// A wheel, and a naive model of it: a map from keys to deadlines and values.
 struct Grained<const SLOTS: usize> {
-    core: Core<u64, SLOTS>,
+    raw: RawWheel<u64, SLOTS>,
     model: BTreeMap<u32, (u64, u64)>,
     random: u64,
 }
@@ -17,7 +17,7 @@ struct Grained<const SLOTS: usize> {
 impl<const SLOTS: usize> Grained<SLOTS> {
     fn starting_at(now: u64, seed: u64) -> Self {
         Self {
-            core: Core::starting_at(now),
+            raw: RawWheel::starting_at(now),
             model: BTreeMap::new(),
             random: seed,
         }
@@ -36,7 +36,7 @@ impl<const SLOTS: usize> Grained<SLOTS> {
     fn deadline(&mut self) -> u64 {
         let scale = self.random(36);
         let distance = 1 + self.random(1 << scale);
-        self.core.now().saturating_add(distance)
+        self.raw.now().saturating_add(distance)
     }
 
     fn step(&mut self) {
@@ -46,18 +46,18 @@ impl<const SLOTS: usize> Grained<SLOTS> {
             5 => self.reschedule(),
             _ => self.advance(),
         }
-        self.core.check();
-        assert_eq!(self.core.len(), self.model.len());
-        let left = self.core.inserted() - self.core.removed();
+        self.raw.check();
+        assert_eq!(self.raw.len(), self.model.len());
+        let left = self.raw.inserted() - self.raw.removed();
         assert_eq!(left, self.model.len() as u64);
         let earliest = self.model.values().map(|&(deadline, _)| deadline).min();
-        assert!(self.core.next_expiration() <= earliest);
+        assert!(self.raw.next_expiration() <= earliest);
     }
 
     fn insert(&mut self) {
         let deadline = self.deadline();
         for deadline in deadline..deadline + 1 + self.random(3) * 40 {
-            let key = self.core.insert(deadline, deadline);
+            let key = self.raw.insert(deadline, deadline);
             assert_eq!(self.model.insert(key, (deadline, deadline)), None);
         }
     }
@@ -74,8 +74,8 @@ impl<const SLOTS: usize> Grained<SLOTS> {
         for _ in 0..self.random(60) {
             if let Some(key) = self.pick() {
                 let (deadline, value) = self.model.remove(&key).unwrap();
-                assert_eq!(self.core.deadline(key), deadline);
-                assert_eq!(self.core.remove(key), value);
+                assert_eq!(self.raw.deadline(key), deadline);
+                assert_eq!(self.raw.remove(key), value);
             }
         }
     }
@@ -85,16 +85,16 @@ impl<const SLOTS: usize> Grained<SLOTS> {
         let Some(key) = self.pick() else { return };
         let (before, mut value) = self.model[&key];
         match self.random(4) {
-            0 => self.core.reschedule(key, deadline),
-            1 => self.core.reschedule_lazily(key, deadline, |_| ()),
+            0 => self.raw.reschedule(key, deadline),
+            1 => self.raw.reschedule_lazily(key, deadline, |_| ()),
             2 => {
                 let set = |value: &mut u64| std::mem::replace(value, deadline);
-                assert_eq!(self.core.reschedule_lazily(key, deadline, set), value);
+                assert_eq!(self.raw.reschedule_lazily(key, deadline, set), value);
                 value = deadline;
             }
             _ => {
-                if !self.core.extend(key, deadline) {
-                    let survived = self.core.entries.in_page_mut(key).is_none();
+                if !self.raw.extend(key, deadline) {
+                    let survived = self.raw.entries.in_page_mut(key).is_none();
                     assert!(deadline < before || survived);
                     return;
                 }
@@ -113,7 +113,7 @@ impl<const SLOTS: usize> Grained<SLOTS> {
         let earliest = deadlines.min().unwrap_or(0);
         let (mut touched, mut latest) = (0, 0);
         let progress =
-            self.core
+            self.raw
                 .advance(to, earliest, apart, budget, &mut |key, deadline, value| {
                     assert!(deadline <= to, "fired early");
                     assert!(latest <= deadline.saturating_add(apart), "out of order");
@@ -123,13 +123,13 @@ impl<const SLOTS: usize> Grained<SLOTS> {
                     touched += 1;
                 });
         assert!(touched <= budget);
-        drop(self.core.take_garbage());
+        drop(self.raw.take_garbage());
         match progress {
             Progress::CaughtUp => assert!(
                 self.model.values().all(|&(deadline, _)| deadline > to),
                 "fired late"
             ),
-            Progress::Unfinished => assert!(self.core.now() <= to),
+            Progress::Unfinished => assert!(self.raw.now() <= to),
         }
     }
 }
@@ -139,7 +139,7 @@ fn everything_due_fires_once_and_nothing_else<const SLOTS: usize>() {
         let now = [0, (1 << 36) - 1, 1 << 50, u64::MAX >> 1][seed as usize % 4];
         let mut grained = Grained::<SLOTS>::starting_at(now, seed);
         (0..150).for_each(|_| grained.step());
-        let mut left: Vec<_> = grained.core.into_values().collect();
+        let mut left: Vec<_> = grained.raw.into_values().collect();
         let mut expected: Vec<_> = grained.model.into_values().collect();
         left.sort_unstable();
         expected.sort_unstable();
@@ -155,13 +155,13 @@ fn with_a_grain_everything_due_fires_once_and_nothing_else() {
 
 #[test]
 fn a_slot_within_the_grain_is_emptied_in_one_go() {
-    let mut core: Core<(), 64> = Core::starting_at(0);
-    core.insert(70, ());
-    core.insert(100, ());
+    let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
+    raw.insert(70, ());
+    raw.insert(100, ());
     let mut fired = Vec::new();
     // The budget is used up by firing both entries, so a cascade would make the advance stop early.
     assert!(
-        core.advance(100, 0, 63, 2, &mut |_, deadline, ()| fired.push(deadline))
+        raw.advance(100, 0, 63, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
     );
     fired.sort_unstable();
@@ -170,107 +170,107 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
 
 #[test]
 fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_target_fires() {
-    let mut core: Core<(), 64> = Core::starting_at(0);
-    (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
-    let progress = core.advance(200, 0, 63, 10, &mut |_, _, ()| {});
+    let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
+    (64..128).for_each(|deadline| _ = raw.insert(deadline, ()));
+    let progress = raw.advance(200, 0, 63, 10, &mut |_, _, ()| {});
     assert_eq!(progress, Progress::Unfinished);
     assert!(!progress.is_caught_up());
-    assert_eq!(core.now(), 64);
-    core.insert(65, ());
+    assert_eq!(raw.now(), 64);
+    raw.insert(65, ());
     let mut fired = 0;
     assert!(
-        core.advance(200, 0, 63, 100, &mut |_, _, ()| fired += 1)
+        raw.advance(200, 0, 63, 100, &mut |_, _, ()| fired += 1)
             .is_caught_up()
     );
-    assert_eq!((fired, core.now(), core.len()), (55, 200, 0));
+    assert_eq!((fired, raw.now(), raw.len()), (55, 200, 0));
 }
 
 #[test]
 fn an_extended_timer_does_not_hide_the_timers_of_later_slots() {
-    let mut core: Core<(), 64> = Core::starting_at(0);
-    let extended = core.insert(2 * 4096, ());
-    core.insert(3 * 4096 + 5, ());
-    core.reschedule_lazily(extended, 50 * 4096, |()| ());
-    assert_eq!(core.next_expiration(), Some(3 * 4096 + 5));
+    let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
+    let extended = raw.insert(2 * 4096, ());
+    raw.insert(3 * 4096 + 5, ());
+    raw.reschedule_lazily(extended, 50 * 4096, |()| ());
+    assert_eq!(raw.next_expiration(), Some(3 * 4096 + 5));
     let mut fired = Vec::new();
-    let progress = core.advance(3 * 4096 + 5, 0, 63, 100, &mut |_, deadline, ()| {
+    let progress = raw.advance(3 * 4096 + 5, 0, 63, 100, &mut |_, deadline, ()| {
         fired.push(deadline)
     });
     assert!(progress.is_caught_up());
     assert_eq!(fired, [3 * 4096 + 5]);
-    core.check();
+    raw.check();
 }
 
 /// This holds even on the lowest level, where a slot is one tick wide.
 #[test]
 fn an_extended_timer_is_not_due_when_its_slot_starts() {
-    let mut core: Core<(), 64> = Core::starting_at(0);
-    let extended = core.insert(10, ());
-    core.reschedule_lazily(extended, 30, |()| ());
-    assert_eq!(core.next_expiration(), Some(30));
-    core.insert(20, ());
-    assert_eq!(core.next_expiration(), Some(20));
-    core.check();
+    let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
+    let extended = raw.insert(10, ());
+    raw.reschedule_lazily(extended, 30, |()| ());
+    assert_eq!(raw.next_expiration(), Some(30));
+    raw.insert(20, ());
+    assert_eq!(raw.next_expiration(), Some(20));
+    raw.check();
 }
 
 #[test]
 fn the_search_for_the_next_expiration_ends_after_a_few_extended_timers() {
-    let mut core: Core<(), 64> = Core::starting_at(0);
+    let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
     for slot in 1..=40 {
-        let extended = core.insert(slot * 4096, ());
-        core.reschedule_lazily(extended, 60 * 4096, |()| ());
+        let extended = raw.insert(slot * 4096, ());
+        raw.reschedule_lazily(extended, 60 * 4096, |()| ());
     }
-    assert_eq!(core.next_expiration(), Some(17 * 4096));
+    assert_eq!(raw.next_expiration(), Some(17 * 4096));
 }
 
 #[test]
 fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_its_slot() {
-    let mut core: Core<(), 64> = Core::starting_at(0);
-    let idle = core.insert(1 << 36, ());
+    let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
+    let idle = raw.insert(1 << 36, ());
     for packet in 0..1000 {
-        core.reschedule_lazily(idle, (1 << 36) + (packet << 26), |()| ());
-        core.check();
+        raw.reschedule_lazily(idle, (1 << 36) + (packet << 26), |()| ());
+        raw.check();
     }
     let deadline = (1 << 36) + (999 << 26);
     let mut late = false;
-    let mut advance = |to| core.advance(to, 0, (1 << 18) - 1, 100, &mut |_, _, ()| late = true);
+    let mut advance = |to| raw.advance(to, 0, (1 << 18) - 1, 100, &mut |_, _, ()| late = true);
     assert!(advance(deadline - 1).is_caught_up());
     assert_eq!(
-        core.cascaded(),
+        raw.cascaded(),
         2,
         "once because it was extended, and once to a lower level"
     );
-    assert_eq!(core.next_expiration(), Some(deadline));
+    assert_eq!(raw.next_expiration(), Some(deadline));
     assert!(!late);
 }
 
 #[test]
 fn an_empty_slot_keeps_little_memory() {
-    let mut core: Core<(), 256> = Core::starting_at(0);
+    let mut raw: RawWheel<(), 256> = RawWheel::starting_at(0);
     for slot in (1..256).flat_map(|slot| [slot << 16, slot << 24]) {
-        let key = core.insert(slot, ());
-        core.remove(key);
-        core.check();
+        let key = raw.insert(slot, ());
+        raw.remove(key);
+        raw.check();
     }
-    let room = core.slots.lists().map(|(_, list)| list.room());
+    let room = raw.slots.lists().map(|(_, list)| list.room());
     assert_eq!(room.sum::<usize>(), 510 * 4);
-    core.shrink_to_fit();
-    assert_eq!(core.slots.lists().count(), 0);
-    core.check();
+    raw.shrink_to_fit();
+    assert_eq!(raw.slots.lists().count(), 0);
+    raw.check();
 }
 
 #[test]
 fn garbage_comes_out_when_a_crowd_has_gone() {
-    let mut core: Core<u64, 64> = Core::starting_at(0);
-    (0..10_000).for_each(|i| _ = core.insert(1_000 + i, i));
-    assert!(!core.has_garbage());
+    let mut raw: RawWheel<u64, 64> = RawWheel::starting_at(0);
+    (0..10_000).for_each(|i| _ = raw.insert(1_000 + i, i));
+    assert!(!raw.has_garbage());
     assert!(
-        core.advance(100_000, 0, (1 << 18) - 1, usize::MAX, &mut |_, _, _| {})
+        raw.advance(100_000, 0, (1 << 18) - 1, usize::MAX, &mut |_, _, _| {})
             .is_caught_up()
     );
-    assert!(core.take_garbage().is_some());
-    assert!(core.take_garbage().is_none());
-    assert!(core.capacity() <= 1024);
+    assert!(raw.take_garbage().is_some());
+    assert!(raw.take_garbage().is_none());
+    assert!(raw.capacity() <= 1024);
 }
 
 #[test]
@@ -284,25 +284,25 @@ fn a_crowd_that_moves_between_slots_leaves_no_garbage() {
             assert_eq!(wheel.reschedule(key, deadline), Rescheduled::Moved);
         }
     }
-    assert!(!wheel.core.has_garbage());
+    assert!(!wheel.raw.has_garbage());
 }
 
 /// The advance has taken other keys off the slot together with the key of that entry. They must not
 /// be lost.
 #[test]
 fn a_panic_while_firing_loses_that_entry_and_no_other() {
-    let mut core: Core<(), 64> = Core::starting_at(0);
-    (64..128).for_each(|deadline| _ = core.insert(deadline, ()));
+    let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
+    (64..128).for_each(|deadline| _ = raw.insert(deadline, ()));
     let mut fired = 0;
     let panics = catch_unwind(AssertUnwindSafe(|| {
-        core.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| {
+        raw.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| {
             fired += 1;
             assert!(fired < 40, "the fortieth");
         })
     }));
     assert!(panics.is_err());
-    core.check();
-    let rest = core.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| fired += 1);
-    assert_eq!((rest, fired, core.len()), (Progress::CaughtUp, 64, 0));
-    core.check();
+    raw.check();
+    let rest = raw.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| fired += 1);
+    assert_eq!((rest, fired, raw.len()), (Progress::CaughtUp, 64, 0));
+    raw.check();
 }

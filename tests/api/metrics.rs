@@ -5,11 +5,11 @@ use support::prelude::*;
 use tokio_test::{assert_pending, assert_ready, task};
 use wheel::{Metrics, MetricsSnapshot, Sleep, metrics};
 
-/// Returns how many timers were registered, have fired, were cancelled and are pending, and asserts that these balance.
+/// Returns how many timers were armed, have fired, were cancelled and are pending, and asserts that these balance.
 fn counts(metrics: &Metrics) -> (u64, u64, u64, usize) {
     let now = metrics.snapshot();
     assert_balanced(&now);
-    (now.registered, now.fired, now.cancelled, now.pending)
+    (now.armed, now.fired, now.cancelled, now.pending)
 }
 
 /// Returns an armed timer that is due soon, even if the machine stalls.
@@ -27,13 +27,13 @@ fn debug_prints_the_public_counts_and_no_others() {
     let printed = format!("{:?}", MetricsSnapshot::default());
     let words = printed.split([' ', '{', ',']);
     let fields: Vec<_> = words.filter_map(|word| word.strip_suffix(':')).collect();
-    let counts = "registered fired cancelled pending reset";
-    let expected = format!("{counts} lag count max total driver_wakeups driver_noops");
+    let counts = "armed fired cancelled pending reset";
+    let expected = format!("{counts} lag count max total passes idle_passes");
     assert_eq!(fields.join(" "), expected);
     assert!(printed.ends_with(", .. }"), "{printed}");
 }
 
-/// What is done to a timer, and how many are then registered, fired and pending.
+/// What is done to a timer, and how many are then armed, fired and pending.
 const WAYS: [(&str, (u64, u64, usize)); 8] = [
     ("never polled", (0, 0, 0)),
     ("due when first polled", (0, 0, 0)),
@@ -82,14 +82,14 @@ async fn treated(how: &str) -> Sleep {
 }
 
 #[test]
-fn a_timer_is_registered_and_then_fires_or_is_cancelled() {
-    for (how, (registered, fired, pending)) in WAYS {
+fn a_timer_is_armed_and_then_fires_or_is_cancelled() {
+    for (how, (armed, fired, pending)) in WAYS {
         current_thread().block_on(async {
             let metrics = metrics();
             let held = treated(how).await;
-            assert_eq!(counts(&metrics), (registered, fired, 0, pending), "{how}");
+            assert_eq!(counts(&metrics), (armed, fired, 0, pending), "{how}");
             drop(held);
-            let expected = (registered, fired, pending as u64, 0);
+            let expected = (armed, fired, pending as u64, 0);
             assert_eq!(counts(&metrics), expected, "{how}");
         });
     }
@@ -106,11 +106,11 @@ fn the_end_of_a_runtime_cancels_what_is_pending() {
             (0..10).map(|_| pending(HOUR)).collect()
         });
         assert_eq!(counts(&metrics), (11, 1, 0, 10), "{name}");
-        let wakeups = metrics.snapshot().driver_wakeups;
+        let wakeups = metrics.snapshot().passes;
         drop(runtime);
         assert_eq!(counts(&metrics), (11, 1, 10, 0), "{name}");
         assert_eq!(metrics.num_shards(), shards, "{name}");
-        assert!(metrics.snapshot().driver_wakeups >= wakeups, "{name}");
+        assert!(metrics.snapshot().passes >= wakeups, "{name}");
         // The same is true of metrics that are obtained after the end.
         assert_eq!(counts(&wheel.metrics()), (11, 1, 10, 0), "{name}");
         drop(held);
@@ -204,8 +204,8 @@ async fn the_alarm_of_a_cancelled_timer_wakes_the_driver_once() {
     drop(pending(ms(1_100)));
     tokio::time::sleep(ms(1_150)).await;
     let now = metrics.snapshot();
-    assert_eq!(now.driver_wakeups, before.driver_wakeups + 1);
-    assert_eq!(now.driver_noops, before.driver_noops + 1);
+    assert_eq!(now.passes, before.passes + 1);
+    assert_eq!(now.idle_passes, before.idle_passes + 1);
 }
 
 #[cfg(feature = "test-util")]
@@ -241,7 +241,7 @@ mod paused {
     }
 
     fn changes(now: &MetricsSnapshot) -> [u64; 4] {
-        [now.registered, now.fired, now.cancelled, now.reset]
+        [now.armed, now.fired, now.cancelled, now.reset]
     }
 
     #[tokio::test(start_paused = true)]
@@ -257,7 +257,7 @@ mod paused {
         let between = first.since(&start);
         assert_eq!((changes(&between), between.pending), ([1, 1, 0, 1], 1));
         assert_eq!((between.lag.count(), between.lag.max()), (1, ms(7)));
-        assert!(between.driver_wakeups >= 1);
+        assert!(between.passes >= 1);
 
         drop(before);
         let mut late = pending(ms(3));
@@ -272,6 +272,6 @@ mod paused {
         let between = metrics.snapshot().since(&second);
         assert_eq!((changes(&between), between.pending), ([0; 4], 0));
         assert_eq!(between.lag, wheel::LagHistogram::default());
-        assert_eq!(between.driver_wakeups, 0);
+        assert_eq!(between.passes, 0);
     }
 }

@@ -49,9 +49,9 @@ fn every_name_is_published_with_its_unit_and_meaning() {
         let all = published(&snapshotter);
         let mut names: Vec<_> = all.keys().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
-        let expected = "wheel_driver_noops_total wheel_driver_wakeups_total {LAG} \
+        let expected = "wheel_driver_idle_passes_total wheel_driver_passes_total {LAG} wheel_timers_armed_total \
             wheel_timers_cancelled_total wheel_timers_fired_total wheel_timers_pending \
-            wheel_timers_registered_total wheel_timers_reset_total";
+            wheel_timers_reset_total";
         assert_eq!(names.join(" "), expected.replace("{LAG}", LAG));
         for ((name, _), (unit, has_meaning, _)) in &all {
             let wanted = match name.as_str() {
@@ -76,7 +76,7 @@ fn what_is_published_is_what_was_counted_however_often() {
             another.publish();
             let all = published(&snapshotter);
             for (name, expected) in [
-                ("wheel_timers_registered_total", 2 * round),
+                ("wheel_timers_armed_total", 2 * round),
                 ("wheel_timers_cancelled_total", 2 * round - 1),
                 ("wheel_timers_reset_total", round),
             ] {

@@ -36,7 +36,7 @@ async fn a_very_long_timeout_never_elapses() {
         advance(secs(10 * 365 * 24 * 3600)).await;
         assert_pending!(never.poll());
     }
-    assert_eq!(wheel::metrics().snapshot().registered, 0);
+    assert_eq!(wheel::metrics().snapshot().armed, 0);
 }
 
 #[test]
@@ -60,10 +60,10 @@ mod if_pending {
 
     use super::*;
 
-    /// Returns how many timers were registered, and how many are pending.
-    fn registered_and_pending() -> (u64, usize) {
+    /// Returns how many timers were armed, and how many are pending.
+    fn armed_and_pending() -> (u64, usize) {
         let now = wheel::metrics().snapshot();
-        (now.registered, now.pending)
+        (now.armed, now.pending)
     }
 
     #[tokio::test(start_paused = true)]
@@ -73,7 +73,7 @@ mod if_pending {
             advance(ms(20)).await;
             assert_eq!(in_time.await, Ok(5), "{limit:?}");
         }
-        assert_eq!(registered_and_pending().0, 0);
+        assert_eq!(armed_and_pending().0, 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -94,7 +94,7 @@ mod if_pending {
         let mut late = task::spawn(pending::<()>().timeout_if_pending(ms(10)));
         for waited in 0..10 {
             assert_pending!(late.poll(), "after {waited} ms");
-            assert_eq!(registered_and_pending(), (1, 1));
+            assert_eq!(armed_and_pending(), (1, 1));
             advance(ms(1)).await;
         }
         assert!(late.is_woken());
@@ -140,17 +140,17 @@ mod if_pending {
         let unpolled = pending::<()>().timeout_if_pending(ms(10));
         drop(unpolled);
         drop(pending::<()>().timeout_if_pending(ms(10)).into_inner());
-        assert_eq!(registered_and_pending(), (0, 0));
+        assert_eq!(armed_and_pending(), (0, 0));
         for take_out in [false, true] {
             let mut polled = Box::pin(pending::<()>()).timeout_if_pending(ms(10));
             assert!(poll_quietly(&mut polled).is_pending());
-            assert_eq!(registered_and_pending().1, 1);
+            assert_eq!(armed_and_pending().1, 1);
             if take_out {
                 drop(polled.into_inner());
             } else {
                 drop(polled);
             }
-            assert_eq!(registered_and_pending().1, 0, "{take_out}");
+            assert_eq!(armed_and_pending().1, 0, "{take_out}");
         }
     }
 
@@ -164,7 +164,7 @@ mod if_pending {
         assert!(other.block_on(moved).is_err());
         other.block_on(async {
             assert_eq!(start.elapsed(), HOUR);
-            assert_eq!(registered_and_pending(), (1, 0));
+            assert_eq!(armed_and_pending(), (1, 0));
         });
     }
 

@@ -98,7 +98,7 @@ pub(crate) mod paused {
         assert_pending!(response.poll());
         assert_eq!(wheel::metrics().snapshot().pending, 1);
         drop(response);
-        assert_eq!(wheel::metrics().snapshot().registered, 1);
+        assert_eq!(wheel::metrics().snapshot().armed, 1);
         assert_eq!(wheel::metrics().snapshot().pending, 0);
         Timeout::new(service_fn(never), ms(0))
             .oneshot(())
@@ -196,7 +196,7 @@ pub(crate) mod paused {
         let mut service = layer.layer(inner);
         assert_eq!(message_of(|| service.call(())), "no header");
         assert!(!called.load(Ordering::Relaxed));
-        assert_eq!(wheel::metrics().snapshot().registered, 0);
+        assert_eq!(wheel::metrics().snapshot().armed, 0);
     }
 
     /// Errors and readiness are the inner service's, and an axum router accepts the layer.

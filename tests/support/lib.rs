@@ -219,6 +219,6 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 #[track_caller]
 pub fn assert_balanced(now: &wheel::MetricsSnapshot) {
     let accounted = now.fired + now.cancelled + now.pending as u64;
-    assert_eq!(now.registered, accounted, "{now:?}");
+    assert_eq!(now.armed, accounted, "{now:?}");
     assert_eq!(now.lag.count(), now.fired, "{now:?}");
 }

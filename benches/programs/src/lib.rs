@@ -12,7 +12,7 @@ use common::process::cpu_time;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
-pub use crate::timers::registered;
+pub use crate::timers::armed;
 
 pub mod channels;
 pub mod peer;
@@ -147,7 +147,7 @@ impl Load {
     pub async fn measure(&self, seconds: f64) -> Result<()> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let (before, _) = (self.counts().collect::<Vec<_>>(), self.take_times());
-        let (timers, usage) = (registered(), Usage::now()?);
+        let (timers, usage) = (armed(), Usage::now()?);
         tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
         let times = self.take_times();
         let counts = self.counts().zip(before);
@@ -157,7 +157,7 @@ impl Load {
             stuck == 0,
             "{stuck} tasks completed no operation in {seconds} seconds"
         );
-        usage.print(done.iter().sum(), registered() - timers, times)
+        usage.print(done.iter().sum(), armed() - timers, times)
     }
 
     /// Measures, and then stops and joins the tasks. Returns the number of all operations.

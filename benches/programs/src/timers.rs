@@ -7,11 +7,11 @@
 #[cfg(not(feature = "import"))]
 mod wheel {
     pub(super) struct Metrics {
-        pub(super) registered: u64,
+        pub(super) armed: u64,
     }
 
     pub(super) fn metrics() -> Metrics {
-        Metrics { registered: 0 }
+        Metrics { armed: 0 }
     }
 
     impl Metrics {
@@ -21,9 +21,9 @@ mod wheel {
     }
 }
 
-/// Returns how many timers the current runtime has registered with tokio-wheel; 0 on Tokio's own timers.
-pub fn registered() -> u64 {
+/// Returns how many timers the current runtime has armed with tokio-wheel; 0 on Tokio's own timers.
+pub fn armed() -> u64 {
     #[allow(unused_imports)]
     use tokio::*;
-    wheel::metrics().snapshot().registered
+    wheel::metrics().snapshot().armed
 }

@@ -102,7 +102,7 @@ fn arm_for_a_timer_that_is_gone(model: &Model) -> Arc<Wakes> {
 fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     check(shards(2), |model| {
         let gone = arm_for_a_timer_that_is_gone(&model);
-        model.home(0).try_retract();
+        model.home(0).try_rearm_after_cancel();
         let next = model.arm(1, 30);
         model.settle();
         assert_eq!(model.interval_fires_at(), Some(next.deadline));
@@ -111,13 +111,13 @@ fn loom_a_check_moves_the_alarm_of_a_timer_that_is_gone() {
     });
 }
 
-/// While `try_retract` moves a dropped timer's alarm, another thread arms a timer.
+/// While `try_rearm_after_cancel` moves a dropped timer's alarm, another thread arms a timer.
 #[test]
 fn loom_a_check_and_arm() {
     check(shards(2), |model| {
         let gone = arm_for_a_timer_that_is_gone(&model);
         let check_and_arm = || {
-            model.home(0).try_retract();
+            model.home(0).try_rearm_after_cancel();
             model.arm(0, 30)
         };
         let both = model.race(|model| model.arm(1, 20), check_and_arm);
@@ -172,7 +172,7 @@ fn loom_arm_near_elsewhere_and_fire() {
     });
 }
 
-/// `try_retract` runs between two critical sections of a pass, and must change nothing. Then a
+/// `try_rearm_after_cancel` runs between two critical sections of a pass, and must change nothing. Then a
 /// timer is armed.
 #[test]
 fn loom_arm_in_a_pass_after_a_check() {
@@ -180,7 +180,7 @@ fn loom_arm_in_a_pass_after_a_check() {
         model.know_the_grid();
         let due = [10, 10].map(|deadline| model.arm(0, deadline));
         let near = model.while_firing(10, || {
-            model.home(0).try_retract();
+            model.home(0).try_rearm_after_cancel();
             model.arm(0, 11)
         });
         model.assert_all_fire(due.into_iter().chain([near]));

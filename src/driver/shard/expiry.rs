@@ -112,7 +112,7 @@ impl Shard {
 
     /// Publishes the earliest deadline again after a timer was cancelled or reset, and releases the
     /// lock. Returns `true` if that deadline changed.
-    pub(in crate::driver) fn search_next(&self, mut state: Held<'_>) -> bool {
+    pub(in crate::driver) fn raise_next(&self, mut state: Held<'_>) -> bool {
         state.remove_cached();
         let before = self.next();
         self.publish_next(&state);

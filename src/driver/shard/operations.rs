@@ -40,7 +40,7 @@ impl Shard {
     #[must_use = "to be dropped outside the lock"]
     #[inline]
     pub(in crate::driver) fn cancel(&self, mut state: Held<'_>, entry: EntryRef) -> Option<Waker> {
-        let waker = self.retire(&mut state, entry);
+        let waker = self.cache_or_remove(&mut state, entry);
         self.unlock(state);
         waker
     }

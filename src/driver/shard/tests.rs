@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
 use super::*;
-use crate::timing_wheel::core::PAGE;
+use crate::timing_wheel::raw::PAGE;
 
 const FIRST: Tick = Tick(1_000);
 const LAST: Tick = Tick(2_000_000);
@@ -52,7 +52,7 @@ fn fire(shard: &Shard, now: Tick) {
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
     let now = shard.snapshot();
-    (now.registered, now.fired, now.cancelled, now.pending)
+    (now.armed, now.fired, now.cancelled, now.pending)
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_search_does_not_lower_next() {
     }
     let state = shard.apply_late_cancels_and_lock();
     assert!(state.wheel.next_expiration() < Some(earliest.0));
-    assert!(!shard.search_next(state));
+    assert!(!shard.raise_next(state));
     assert_eq!(shard.next(), earliest);
 }
 
@@ -268,7 +268,7 @@ fn a_timer_that_has_fired_extends_no_entry() {
 fn a_cached_entry_does_not_fire_and_is_no_next_deadline() {
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
-    assert!(shard.search_next(shard.apply_late_cancels_and_lock()));
+    assert!(shard.raise_next(shard.apply_late_cancels_and_lock()));
     assert_eq!(shard.next(), Tick::NEVER);
     let (shard, entries) = shard_of(1);
     assert!(cancel(shard, entries[0]));
@@ -328,7 +328,7 @@ fn a_search_for_the_next_deadline_frees_what_it_removes() {
     let (shard, entries) = shard_of(4 * PAGE);
     for entry in entries {
         assert!(cancel(shard, entry));
-        shard.search_next(shard.try_lock().unwrap());
+        shard.raise_next(shard.try_lock().unwrap());
         assert!(!shard.apply_late_cancels_and_lock().wheel.has_garbage());
     }
 }

@@ -10,7 +10,7 @@
 //! * **A cancel does not wait for the shard, unless the clock may be paused.** If the timer's home is
 //!   one of this thread's, the cancel caches the entry, or removes it. On any other thread, and while
 //!   the shard is busy, it is queued in the shard's list of late cancels. If the clock may be paused,
-//!   retracting the alarm then applies the queued cancels, and waits for the lock.
+//!   re-arming the alarm then applies the queued cancels, and waits for the lock.
 //! * **A reset waits while the shard is busy**, because only the thread that holds the lock knows
 //!   whether the timer has fired.
 
@@ -166,12 +166,12 @@ impl Placed {
             Reset::Moved => {
                 self.state.set_when(when);
                 self.home.ensure_alarm(when);
-                self.home.retract_if_paused();
+                self.home.rearm_after_cancel_if_paused();
                 self.home.shard.tidy();
             }
             Reset::Fired(waker) => {
                 self.state = State::Done { waker: None };
-                self.home.retract_if_paused();
+                self.home.rearm_after_cancel_if_paused();
                 wakers::wake_all(waker);
             }
             Reset::Refused => {
@@ -217,7 +217,7 @@ impl Placed {
                 None
             }
         };
-        home.retract_if_paused();
+        home.rearm_after_cancel_if_paused();
         drop(waker);
     }
 }

@@ -92,7 +92,7 @@ pub trait StreamExt: Stream {
     ///
     /// # Differences from tokio-stream
     ///
-    /// No timer is registered while every poll finds an item.
+    /// No timer is armed while every poll finds an item.
     #[track_caller]
     fn timeout(self, duration: Duration) -> Timeout<Self>
     where

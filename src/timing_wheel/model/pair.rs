@@ -241,7 +241,7 @@ impl<const SLOTS: usize> Pair<SLOTS> {
 
     fn compare(&self) {
         #[cfg(test)]
-        self.wheel.core.check();
+        self.wheel.raw.check();
         assert_eq!(self.wheel.len(), self.model.len());
         let earliest = self.model.keys().next().map(|id| id.0);
         let next = self.wheel.next_expiration();

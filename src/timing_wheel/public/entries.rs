@@ -27,7 +27,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         }
         let stamp = self.stamp;
         self.stamp = stamp.checked_add(1).expect("nobody inserts 2^64 times");
-        let index = self.core.insert(deadline, Stamped { stamp, value });
+        let index = self.raw.insert(deadline, Stamped { stamp, value });
         Ok(Key { index, stamp })
     }
 
@@ -43,8 +43,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[inline]
     pub fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;
-        let removed = self.core.remove(key.index);
-        drop(self.core.take_garbage());
+        let removed = self.raw.remove(key.index);
+        drop(self.raw.take_garbage());
         Some(removed.value)
     }
 
@@ -68,8 +68,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
             return Rescheduled::Stale;
         }
         if deadline > self.now() {
-            self.core.reschedule(key.index, deadline);
-            drop(self.core.take_garbage());
+            self.raw.reschedule(key.index, deadline);
+            drop(self.raw.take_garbage());
             return Rescheduled::Moved;
         }
         self.remove(key)
@@ -86,7 +86,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[must_use]
     #[inline]
     pub fn get(&self, key: Key) -> Option<&T> {
-        let stamped = self.core.get(key.index)?;
+        let stamped = self.raw.get(key.index)?;
         (stamped.stamp == key.stamp).then_some(&stamped.value)
     }
 
@@ -95,6 +95,6 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[inline]
     pub fn deadline(&self, key: Key) -> Option<u64> {
         self.get(key)?;
-        Some(self.core.deadline(key.index))
+        Some(self.raw.deadline(key.index))
     }
 }

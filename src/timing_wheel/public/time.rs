@@ -20,7 +20,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     #[must_use]
     #[inline]
     pub fn next_expiration(&self) -> Option<u64> {
-        self.core.next_expiration()
+        self.raw.next_expiration()
     }
 
     /// Returns the key of an entry with the earliest deadline, or `None` if the wheel is empty. The search
@@ -34,8 +34,8 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// ```
     #[must_use]
     pub fn first(&self) -> Option<Key> {
-        let index = self.core.first()?;
-        let stamp = self.core.get(index)?.stamp;
+        let index = self.raw.first()?;
+        let stamp = self.raw.get(index)?.stamp;
         Some(Key { index, stamp })
     }
 
@@ -90,7 +90,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         mut fire: impl FnMut(Expired<T>),
     ) -> Progress {
         let progress = self
-            .core
+            .raw
             .advance(to, 0, 0, budget, &mut |index, deadline, stamped| {
                 fire(Expired {
                     key: stamped.key(index),
@@ -98,7 +98,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
                     value: stamped.value,
                 });
             });
-        drop(self.core.take_garbage());
+        drop(self.raw.take_garbage());
         progress
     }
 
@@ -135,11 +135,11 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         mut fire: impl FnMut(Key, u64, &mut T) -> Option<u64>,
     ) {
         let progress = self
-            .core
+            .raw
             .advance_rearming(to, &mut |index, deadline, stamped| {
                 fire(stamped.key(index), deadline, &mut stamped.value)
             });
         debug_assert!(progress.is_caught_up(), "ran out of an unlimited budget");
-        drop(self.core.take_garbage());
+        drop(self.raw.take_garbage());
     }
 }

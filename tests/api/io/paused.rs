@@ -130,7 +130,7 @@ fn a_busy_reader_arms_one_timer_and_wakes_nothing() {
             wheel::advance(ms(1)).await;
         }
         let now = wheel::metrics().snapshot();
-        assert_eq!((now.registered, now.reset, now.fired), (1, 499, 0));
+        assert_eq!((now.armed, now.reset, now.fired), (1, 499, 0));
         assert_eq!(count, 500, "by the data alone");
         drop(reader);
         assert_eq!(wheel::metrics().snapshot().pending, 0);

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use load::{LIMIT, Usage, registered};
+use load::{LIMIT, Usage, armed};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     )
 }
 
-/// Returns how many simulations ran in the given time, and how many timers their clients' runtimes registered.
+/// Returns how many simulations ran in the given time, and how many timers their clients' runtimes armed.
 fn simulate_for(time: Duration) -> Result<(u64, u64)> {
     let (start, mut simulations, mut timers) = (Instant::now(), 0, 0);
     while start.elapsed() < time {
@@ -58,7 +58,7 @@ fn simulate() -> Result<u64> {
                 assert_eq!(answer, number + 1);
                 sleep(Duration::from_millis(5)).await;
             }
-            timers.update(|timers| timers + registered());
+            timers.update(|timers| timers + armed());
             Ok(())
         });
     }

@@ -6,18 +6,18 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-fn registered() -> u64 {
-    tokio::wheel::metrics().snapshot().registered
+fn armed() -> u64 {
+    tokio::wheel::metrics().snapshot().armed
 }
 
 #[tokio::test]
 async fn timers_of_tokio_time_are_the_wheels() {
     sleep(Duration::from_millis(1)).await;
-    let before = registered();
+    let before = armed();
     sleep(Duration::from_millis(1)).await;
     let none = timeout(Duration::from_millis(1), std::future::pending::<()>()).await;
     assert!(none.is_err());
-    assert_eq!(registered() - before, 2);
+    assert_eq!(armed() - before, 2);
 }
 
 /// `send_timeout` is tokio's own method, so it uses tokio's own timer, on the same clock. Where many of
@@ -29,13 +29,13 @@ async fn send_timeout_stays_on_tokios_and_a_timeout_around_send_is_the_wheels() 
     let (sender, _receiver) = mpsc::channel(1);
     sender.send(1).await.unwrap();
 
-    let (before, start) = (registered(), Instant::now());
+    let (before, start) = (armed(), Instant::now());
     assert!(sender.send_timeout(2, SHORT).await.is_err());
     assert_eq!(start.elapsed(), SHORT);
-    assert_eq!(registered(), before, "not ours");
+    assert_eq!(armed(), before, "not ours");
 
     assert!(timeout(SHORT, sender.send(2)).await.is_err());
-    assert_eq!(registered() - before, 1);
+    assert_eq!(armed() - before, 1);
 }
 
 #[test]

@@ -17,8 +17,8 @@ async fn both_fire_in_one_runtime_and_each_counts_its_own() {
     assert!(wheel::timeout(SHORT, pending::<()>()).await.is_err());
     let drivers = Handle::current().metrics().num_alive_tasks();
     assert_eq!(drivers, 2, "a driver each");
-    assert_eq!(wheel::metrics().snapshot().registered, 2);
-    let inner = tokio::wheel::metrics().snapshot().registered;
+    assert_eq!(wheel::metrics().snapshot().armed, 2);
+    let inner = tokio::wheel::metrics().snapshot().armed;
     assert!(
         inner > 2,
         "the outer driver's alarm is a timer of the inner one"

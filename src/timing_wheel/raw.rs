@@ -13,7 +13,7 @@ use super::slots::Slots;
 ///
 /// **Do not use the key of an entry that is gone**: the wheel reuses keys, and would find another entry.
 #[repr(C)]
-pub(crate) struct Core<T, const SLOTS: usize> {
+pub(crate) struct RawWheel<T, const SLOTS: usize> {
     pub(super) now: u64,
     pub(super) entries: PagedSlab<Entry<T>, PAGE_BITS>,
     /// Number of times that an entry has cascaded.
@@ -28,7 +28,7 @@ pub(crate) const OFFSET: usize = 40;
 
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    type Wheel = Core<Option<std::task::Waker>, 256>;
+    type Wheel = RawWheel<Option<std::task::Waker>, 256>;
     const fn line(field: usize) -> usize {
         (OFFSET + field) / 64
     }
@@ -54,7 +54,7 @@ pub(crate) struct Entry<T> {
     pub(super) place: Place,
 }
 
-impl<T, const SLOTS: usize> Core<T, SLOTS> {
+impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     /// Maximum number of entries.
     pub(crate) const MOST: usize = {
         let keys = PagedSlab::<Entry<T>, PAGE_BITS>::MOST;
