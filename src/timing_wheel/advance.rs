@@ -68,22 +68,21 @@ struct Burst<'a, T, const SLOTS: usize> {
 
 impl<T, const SLOTS: usize> Drop for Burst<'_, T, SLOTS> {
     fn drop(&mut self) {
-        for &key in &self.keys[..self.left] {
-            self.raw.link(key, self.slot);
-        }
+        self.put_back();
     }
 }
 
 impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
     /// Takes a few entries out of a slot and subtracts their number from `budget`. Entries with a
-    /// deadline up to `due` fire, and all others cascade.
+    /// deadline up to `due` fire, and all others cascade. When `fire` returns `false`, puts back the
+    /// rest, and no budget is left.
     #[inline]
     fn run(
         &mut self,
         slot: SlotId,
         budget: &mut usize,
         due: u64,
-        fire: &mut impl FnMut(&mut RawWheel<T, SLOTS>, u32, u64),
+        fire: &mut impl FnMut(&mut RawWheel<T, SLOTS>, u32, u64) -> bool,
     ) {
         let RawWheel { slots, entries, .. } = &mut *self.raw;
         self.left = slots.take(slot, BURST.min(*budget), |at, key| {
@@ -96,10 +95,19 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
             self.left -= 1;
             let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
             if deadline <= due {
-                fire(self.raw, key, deadline);
+                if !fire(self.raw, key, deadline) {
+                    self.put_back();
+                    (self.left, *budget) = (0, 0);
+                }
             } else {
                 self.raw.cascade(key, deadline);
             }
+        }
+    }
+
+    fn put_back(&mut self) {
+        for &key in &self.keys[..self.left] {
+            self.raw.link(key, self.slot);
         }
     }
 }
@@ -128,6 +136,25 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     ) -> Progress {
         self.advance_with(to, earliest, apart, budget, &mut |raw, key, deadline| {
             fire(key, deadline, raw.entries.remove(key).value);
+            true
+        })
+    }
+
+    /// Advances until an entry fires, the budget is used up or the clock is at `to`.
+    #[inline]
+    pub(crate) fn advance_to_one(
+        &mut self,
+        to: u64,
+        apart: u64,
+        budget: usize,
+        fire: impl FnOnce(u32, u64, T),
+    ) -> Progress {
+        let mut fire = Some(fire);
+        self.advance_with(to, 0, apart, budget, &mut |raw, key, deadline| {
+            if let Some(fire) = fire.take() {
+                fire(key, deadline, raw.entries.remove(key).value);
+            }
+            false
         })
     }
 
@@ -143,11 +170,13 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
             let mut firing = Firing { raw, key, next };
             let value = &mut firing.raw.entries.at_mut(key).value;
             firing.next = fire(key, deadline, value);
+            true
         })
     }
 
-    /// Advances, and calls `fire` with the key and the deadline of each entry that is due. The key
-    /// is in no slot by then: `fire` must remove the entry, or link it into a slot after the clock.
+    /// Advances, and calls `fire` with the key and the deadline of each entry that is due, until it
+    /// returns `false`. The key is in no slot by then: `fire` must remove the entry, or link it into a
+    /// slot after the clock.
     #[inline]
     fn advance_with(
         &mut self,
@@ -155,7 +184,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         earliest: u64,
         apart: u64,
         mut budget: usize,
-        fire: &mut impl FnMut(&mut Self, u32, u64),
+        fire: &mut impl FnMut(&mut Self, u32, u64) -> bool,
     ) -> Progress {
         let to = to.max(self.now);
         let mut burst = Burst {

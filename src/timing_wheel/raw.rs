@@ -4,6 +4,7 @@
 use std::mem::{self, offset_of};
 
 use super::bits::Bits;
+use super::key_list::KeyList;
 use super::level::Scale;
 use super::paged_slab::PagedSlab;
 use super::slot::{Place, SlotId};
@@ -102,10 +103,11 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         self.cascaded
     }
 
-    /// Inserts a value and returns its key. The deadline must be later than `now`.
+    /// Inserts a value and returns its key. The deadline must not be before `now`. An entry at `now`
+    /// is due, and the next advance fires it.
     #[inline(always)]
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> u32 {
-        self.expect_later(deadline);
+        self.expect_not_passed(deadline);
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let vacant = self.entries.vacant();
         let key = vacant.key();
@@ -140,11 +142,11 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         entry.value
     }
 
-    /// Changes the deadline of an entry. The new one must be later than `now`. Panics if there is no
+    /// Changes the deadline of an entry. The new one must not be before `now`. Panics if there is no
     /// such entry.
     #[inline]
     pub(crate) fn reschedule(&mut self, key: u32, deadline: u64) {
-        self.expect_later(deadline);
+        self.expect_not_passed(deadline);
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let entry = self.entries.at_mut(key);
         entry.deadline = deadline;
@@ -167,7 +169,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         deadline: u64,
         change: impl FnOnce(&mut T) -> R,
     ) -> R {
-        self.expect_later(deadline);
+        self.expect_not_passed(deadline);
         let entry = self.entries.at_mut(key);
         let result = change(&mut entry.value);
         let before = mem::replace(&mut entry.deadline, deadline);
@@ -191,8 +193,17 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         }
     }
 
-    fn expect_later(&self, deadline: u64) {
-        debug_assert!(deadline > self.now, "this deadline has passed");
+    fn expect_not_passed(&self, deadline: u64) {
+        debug_assert!(deadline >= self.now, "this deadline has passed");
+    }
+
+    /// Turns the clock back to `now`. This moves all entries, and fires none.
+    pub(crate) fn turn_back(&mut self, now: u64) {
+        self.now = now;
+        let keys = self.slots.lists.iter().flat_map(KeyList::keys);
+        for key in keys.copied().collect::<Vec<_>>() {
+            self.reschedule(key, self.deadline(key));
+        }
     }
 
     /// Moves an entry to a slot for its new, earlier deadline, unless its slot starts early enough.

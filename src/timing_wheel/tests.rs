@@ -306,3 +306,47 @@ fn a_panic_while_firing_loses_that_entry_and_no_other() {
     assert_eq!((rest, fired, raw.len()), (Progress::CaughtUp, 64, 0));
     raw.check();
 }
+
+/// A `DelayQueue` inserts entries that are due, lets one fire at a time, and may turn the clock back.
+#[test]
+fn a_wheel_that_stops_at_each_entry_and_turns_back_loses_none() {
+    const APART: u64 = 1 << 16;
+    for seed in 0..20 {
+        let mut chance = Grained::<64>::starting_at(0, seed);
+        let mut wheel: TimingWheel<()> = TimingWheel::starting_at(1 << 40);
+        let mut model: Vec<(Key, u64)> = Vec::new();
+        for _ in 0..300 {
+            let distance = chance.deadline() * chance.random(4).min(1);
+            let then = wheel.now() + distance;
+            match chance.random(8) {
+                0..3 => (0..chance.random(40)).for_each(|_| {
+                    model.push((wheel.insert_from_now_on(then, ()), then));
+                }),
+                3 => {
+                    if let Some((key, deadline)) = model.first_mut() {
+                        wheel.reschedule_from_now_on(*key, then);
+                        *deadline = then;
+                    }
+                }
+                4 => wheel.turn_back(wheel.now() - distance / 2),
+                _ => loop {
+                    let budget = 1 + chance.random(16) as usize;
+                    let (expired, progress) = wheel.advance_to_one(then, APART, budget);
+                    if let Some(expired) = &expired {
+                        let of = |entry: &(Key, u64)| *entry == (expired.key, expired.deadline);
+                        model.swap_remove(model.iter().position(of).unwrap());
+                        assert!(expired.deadline <= then, "early");
+                        let apart = |&(_, left): &(Key, u64)| expired.deadline <= left + APART;
+                        assert!(model.iter().all(apart), "out of order");
+                    }
+                    if progress.is_caught_up() {
+                        assert!(model.iter().all(|&(_, left)| left > then), "late");
+                        break;
+                    }
+                },
+            }
+            wheel.raw.check();
+            assert_eq!(wheel.len(), model.len());
+        }
+    }
+}

@@ -25,10 +25,17 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         if deadline <= self.now() {
             return Err(value);
         }
+        Ok(self.insert_from_now_on(deadline, value))
+    }
+
+    /// Inserts a value, whose deadline must not be before the clock. An entry at the clock is due, and
+    /// the next advance fires it.
+    #[inline]
+    pub(crate) fn insert_from_now_on(&mut self, deadline: u64, value: T) -> Key {
         let stamp = self.stamp;
         self.stamp = stamp.checked_add(1).expect("nobody inserts 2^64 times");
         let index = self.raw.insert(deadline, Stamped { stamp, value });
-        Ok(Key { index, stamp })
+        Key { index, stamp }
     }
 
     /// Removes an entry and returns its value, or `None` if the entry has fired or been removed. Takes
@@ -68,15 +75,24 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
             return Rescheduled::Stale;
         }
         if deadline > self.now() {
-            self.raw.reschedule(key.index, deadline);
-            drop(self.raw.take_garbage());
+            self.reschedule_from_now_on(key, deadline);
             return Rescheduled::Moved;
         }
         self.remove(key)
             .map_or(Rescheduled::Stale, Rescheduled::Expired)
     }
 
-    /// Returns a reference to the value of an entry, or `None` if it has fired or been removed.
+    /// Changes the deadline of an entry, which must exist, to one that must not be before the clock.
+    #[inline]
+    pub(crate) fn reschedule_from_now_on(&mut self, key: Key, deadline: u64) {
+        self.raw.reschedule(key.index, deadline);
+        drop(self.raw.take_garbage());
+    }
+
+    /// Returns a reference to the value of an entry, or `None` if the entry has fired or been
+    /// removed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let mut wheel = wheel::TimingWheel::new();
