@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
+use crate::clock::Tick;
 use crate::timing_wheel;
 
-/// How far the wheel may fall behind the clock, in units of the clock, before a reset wakes the
-/// task to advance the wheel. (Without this, tokio-util's tests of resets after the start of a slot
-/// fail.)
-const FAR_BEHIND: u64 = 64;
+/// How far the wheel may fall behind the clock before a reset wakes the task to advance the wheel.
+/// (Without this, tokio-util's tests of resets after the start of a slot fail.)
+const FAR_BEHIND: Duration = Duration::from_millis(64);
 
 impl<T> DelayQueue<T> {
     /// Inserts a value that expires at `when`, and returns its key.
@@ -39,11 +39,11 @@ impl<T> DelayQueue<T> {
     /// # Differences from tokio-util
     ///
     /// Neither a distant deadline nor the lack of a runtime makes this panic. A deadline more than
-    /// 2230 years after the creation of the queue is brought forward to that time.
+    /// about 500 years ahead is [cut to a limit](crate::docs::guarantees#limits).
     #[inline]
     #[track_caller]
     pub fn insert_at(&mut self, value: T, when: Instant) -> Key {
-        self.insert_tick(value, self.clock.tick_of(when))
+        self.insert_tick(value, Tick::of(when))
     }
 
     /// Inserts a value that expires after `timeout`, and returns its key.
@@ -77,15 +77,15 @@ impl<T> DelayQueue<T> {
     #[inline]
     #[track_caller]
     pub fn insert(&mut self, value: T, timeout: Duration) -> Key {
-        self.insert_tick(value, self.clock.tick_after(timeout))
+        self.insert_tick(value, Tick::now().saturating_add(timeout))
     }
 
     #[inline]
     #[track_caller]
-    fn insert_tick(&mut self, value: T, tick: u64) -> Key {
+    fn insert_tick(&mut self, value: T, tick: Tick) -> Key {
         assert!(self.wheel.len() < MOST, "max entries exceeded");
         let tick = self.accepted(tick);
-        let place = self.insert_into_wheel(tick, value);
+        let place = self.wheel.insert_from_now_on(tick.0, value);
         if self.waiter.waits_beyond(tick) {
             self.wake_earlier(tick);
         }
@@ -94,28 +94,34 @@ impl<T> DelayQueue<T> {
 
     /// Makes sure that the task is woken at `tick`, which is before the tick that it waits for.
     #[cold]
-    fn wake_earlier(&mut self, tick: u64) {
-        if self.clock.has_reached(tick) {
+    fn wake_earlier(&mut self, tick: Tick) {
+        if tick <= self.reached {
             self.waiter.wake();
         } else {
-            self.waiter.move_earlier(tick, self.clock.instant_of(tick));
+            self.waiter.move_earlier(tick);
         }
     }
 
-    /// Returns the tick itself, or the next one that the wheel accepts if its clock has passed the
-    /// tick.
+    /// Returns the tick at which the wheel accepts an entry with the deadline `tick`.
     #[inline]
-    fn accepted(&self, tick: u64) -> u64 {
-        tick.max(self.wheel.now() + 1)
+    fn accepted(&mut self, tick: Tick) -> Tick {
+        if tick > self.reached {
+            return tick;
+        }
+        self.accepted_as_due(tick)
     }
 
-    /// Inserts a value into the wheel, at its tick or at the next one that the wheel accepts.
-    #[inline]
-    pub(super) fn insert_into_wheel(&mut self, tick: u64, value: T) -> timing_wheel::Key {
-        match self.wheel.insert(self.accepted(tick), value) {
-            Ok(place) => place,
-            Err(_) => unreachable!("the wheel accepts this tick"),
+    /// Returns the tick for a deadline that the queue has reached, which is the wheel's own tick if the
+    /// wheel has passed the deadline. Turns the queue back first if the current clock has not reached
+    /// the deadline.
+    #[cold]
+    fn accepted_as_due(&mut self, tick: Tick) -> Tick {
+        let now = Tick::now();
+        if tick > now {
+            self.reached = now;
+            self.wheel.turn_back(now.0);
         }
+        tick.max(Tick(self.wheel.now()))
     }
 
     /// Resets the deadline of an entry to `when`, earlier or later. Its key stays valid.
@@ -141,7 +147,7 @@ impl<T> DelayQueue<T> {
     #[inline]
     #[track_caller]
     pub fn reset_at(&mut self, key: &Key, when: Instant) {
-        self.reset_tick(key, self.clock.tick_of(when));
+        self.reset_tick(key, Tick::of(when));
     }
 
     /// Resets the deadline of an entry to `timeout` from now. Its key stays valid.
@@ -167,16 +173,15 @@ impl<T> DelayQueue<T> {
     #[inline]
     #[track_caller]
     pub fn reset(&mut self, key: &Key, timeout: Duration) {
-        self.reset_tick(key, self.clock.tick_after(timeout));
+        self.reset_tick(key, Tick::now().saturating_add(timeout));
     }
 
     #[inline]
     #[track_caller]
-    fn reset_tick(&mut self, key: &Key, tick: u64) {
+    fn reset_tick(&mut self, key: &Key, tick: Tick) {
         let (place, old) = self.find(*key).expect("invalid key");
         let tick = self.accepted(tick);
-        let moved = self.wheel.reschedule(place, tick);
-        debug_assert!(matches!(moved, timing_wheel::Rescheduled::Moved));
+        self.wheel.reschedule_from_now_on(place, tick.0);
         if self.waiter.may_wait_for(old.min(tick)) {
             self.update_waiter(old, tick);
         }
@@ -189,13 +194,14 @@ impl<T> DelayQueue<T> {
     /// is. The spurious poll to which this leads is cheaper than searching for the next entry at
     /// each of many resets.
     #[cold]
-    fn update_waiter(&mut self, old: u64, tick: u64) {
+    fn update_waiter(&mut self, old: Tick, tick: Tick) {
         let awaited = self.waiter.may_wait_for(old);
         if self.waiter.waits_beyond(tick) {
             self.wake_earlier(tick);
         }
         // If the earliest entry is reset again and again, nothing else may make the wheel catch up.
-        if awaited && self.clock.units_after(self.wheel.now()) >= FAR_BEHIND {
+        let behind = Tick::now().saturating_since(Tick(self.wheel.now()));
+        if awaited && behind >= FAR_BEHIND {
             self.waiter.wake();
         }
     }
@@ -243,7 +249,7 @@ impl<T> DelayQueue<T> {
     pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
         let (place, tick) = self.find(*key)?;
         let data = self.wheel.remove(place)?;
-        let deadline = self.clock.instant_of(tick);
+        let deadline = tick.to_instant();
         let key = Key(place);
         if self.wheel.is_empty() {
             self.waiter.cancel();
@@ -283,10 +289,8 @@ impl<T> DelayQueue<T> {
 
     /// Returns the deadline of an entry.
     ///
-    /// The deadline is rounded up to whole milliseconds since the queue was created, or to 50 µs if
-    /// the queue is [on a driver](Self::with_handle) with high resolution. If the entry was inserted
-    /// or reset for a time that the queue had already passed, this returns the time that the queue had
-    /// reached instead.
+    /// If the entry was inserted or reset for a time that the queue had already passed, this returns
+    /// the time that the queue had reached instead.
     ///
     /// # Panics
     ///
@@ -300,13 +304,12 @@ impl<T> DelayQueue<T> {
     /// let mut queue = DelayQueue::new();
     /// let deadline = Instant::now() + Duration::from_secs(5);
     /// let key = queue.insert_at("five", deadline);
-    /// assert!(queue.deadline(&key) >= deadline);
-    /// assert!(queue.deadline(&key) < deadline + Duration::from_millis(1));
+    /// assert_eq!(queue.deadline(&key), deadline);
     /// ```
     #[track_caller]
     pub fn deadline(&self, key: &Key) -> Instant {
         let (_, tick) = self.find(*key).expect("invalid key");
-        self.clock.instant_of(tick)
+        tick.to_instant()
     }
 
     /// Returns the key of the entry with the earliest deadline, or `None` if the queue is empty.
@@ -332,8 +335,8 @@ impl<T> DelayQueue<T> {
 
     /// Returns the place of an entry in the wheel, and its tick.
     #[inline]
-    fn find(&self, key: Key) -> Option<(timing_wheel::Key, u64)> {
-        Some((key.0, self.wheel.deadline(key.0)?))
+    fn find(&self, key: Key) -> Option<(timing_wheel::Key, Tick)> {
+        Some((key.0, Tick(self.wheel.deadline(key.0)?)))
     }
 }
 

@@ -94,8 +94,8 @@ impl<T> Expired<T> {
         self.data
     }
 
-    /// Returns the deadline that the entry had, rounded as by
-    /// [`DelayQueue::deadline`](super::DelayQueue::deadline).
+    /// Returns the deadline that the entry had, as
+    /// [`DelayQueue::deadline`](super::DelayQueue::deadline) returned it.
     ///
     /// # Examples
     ///

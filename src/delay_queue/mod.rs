@@ -2,7 +2,27 @@
 //!
 //! This module needs no cargo feature. With the feature `stream`, the queue implements `Stream`.
 
-mod clock;
+// # Ground rules
+//
+// * **Every entry is in the wheel, at its exact deadline.** The wheel counts [`Tick`]s, which have one
+//   origin, so the instants of all clocks can be compared.
+// * **An entry is due once `reached` is at its deadline or later.** Only a poll moves `reached` forward,
+//   to what the clock shows or the queue's timer has been armed for. It then advances the wheel, until
+//   one entry fires, which it returns. So due entries stay in the wheel until they are returned, removed
+//   or reset.
+// * **An entry whose deadline the wheel has passed goes to the wheel's own tick**, where the next step
+//   of a poll finds it. It takes no tick of another entry, however many there are.
+// * **The queue may meet a clock that is behind `reached`**, for example that of a paused runtime. An
+//   entry inserted or reset under that clock would be early, so the queue first turns `reached` and the
+//   wheel back to it.
+//
+// | file | content |
+// | --- | --- |
+// | `entries.rs` | inserting, resetting and removing an entry, and looking it up |
+// | `poll.rs` | moving `reached`, and the steps of a poll |
+// | `waiter.rs` | the task that waits, and the queue's only timer |
+// | `key.rs`, `memory.rs` | keys and expired entries; the number of entries, and their memory |
+
 mod entries;
 mod key;
 mod memory;
@@ -11,8 +31,8 @@ mod waiter;
 
 use std::fmt;
 
-use self::clock::Clock;
 use self::waiter::Waiter;
+use crate::clock::Tick;
 use crate::handle::Handle;
 use crate::timing_wheel::TimingWheel;
 
@@ -24,12 +44,12 @@ pub use self::key::{Expired, Key};
 /// or, with the feature `stream`, as a `Stream`. While that task waits, an entry that becomes the
 /// earliest moves the queue's timer or wakes the task, and the removal of the last entry and
 /// [`clear`](Self::clear) wake the task. Entries are yielded in the order of their deadlines; the
-/// order within a millisecond is unspecified. Polling an empty queue returns `None`, and the next
-/// insertion wakes the task that polled it.
+/// order of entries less than a millisecond apart is unspecified. Polling an empty queue returns
+/// `None`, and the next insertion wakes the task that polled it.
 ///
-/// Deadlines are rounded up to whole milliseconds since the creation of the queue, so an entry is
-/// never early, and the rounding makes it at most one millisecond late. For finer deadlines, create
-/// the queue [on a driver](Self::with_handle) with high resolution.
+/// Deadlines are kept exactly, and an entry is never early. The task that waits is woken when a
+/// [`sleep_until`](crate::sleep_until) the earliest deadline would complete. To be woken within
+/// Tokio's millisecond, create the queue [on a driver](Self::with_handle) with high resolution.
 ///
 /// Inserting, removing and resetting an entry take constant time on average, however many entries
 /// are in the queue. All entries share one timer of the runtime, which is re-armed only while the
@@ -114,7 +134,12 @@ pub use self::key::{Expired, Key};
 /// * **Keys are never reused.** A stale key finds nothing. In tokio-util it may find another entry,
 ///   which uses the same memory.
 /// * **Distant deadlines are accepted.** In tokio-util, a deadline more than two years away panics.
-///   Here, a deadline beyond 2,230 years is brought forward to that.
+///   Here, a deadline more than about 500 years away is [cut to a
+///   limit](crate::docs::guarantees#limits).
+/// * **Deadlines are exact.** In tokio-util, they are rounded up to whole milliseconds since the
+///   creation of the queue.
+/// * **An entry is not early if the queue was created under another clock**, for example before a
+///   paused runtime was entered. In tokio-util, it may be.
 /// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime of the
 ///   poll that made it. In tokio-util it belongs to the runtime in which an entry was inserted or
 ///   reset.
@@ -130,11 +155,10 @@ pub use self::key::{Expired, Key};
 /// * `Debug` does not require `T: Debug`.
 pub struct DelayQueue<T> {
     wheel: TimingWheel<T>,
-    clock: Clock,
     waiter: Waiter,
-    /// The tick to advance the wheel to, as of the last time that a poll read the clock.
-    target: u64,
-    /// `true` while the wheel has not reached `target`.
+    /// The time that the queue has reached. The wheel's clock is never later.
+    reached: Tick,
+    /// `true` if the next step has to advance the wheel to `reached`.
     behind: bool,
 }
 
@@ -151,15 +175,11 @@ impl<T> DelayQueue<T> {
     /// ```
     #[must_use]
     pub fn new() -> Self {
-        DelayQueue::made_of(Clock::new(), Waiter::new(None))
+        DelayQueue::made_of(Waiter::new(None))
     }
 
     /// Creates an empty queue whose timer belongs to the driver of `wheel`, no matter where the
     /// queue is polled.
-    ///
-    /// If the driver has [high resolution](crate::Builder::high_resolution), deadlines are rounded
-    /// up to multiples of the default spacing, 50 µs, instead of whole milliseconds, and deadlines
-    /// more than 111 years away are brought forward to that time.
     ///
     /// When the driver shuts down, the queue continues with the timers of the runtime that polls
     /// it, so its entries are then as late as any timer of that runtime.
@@ -182,19 +202,15 @@ impl<T> DelayQueue<T> {
     /// ```
     #[must_use]
     pub fn with_handle(handle: &Handle) -> Self {
-        let clock = match handle.is_precise() {
-            true => Clock::precise(),
-            false => Clock::new(),
-        };
-        DelayQueue::made_of(clock, Waiter::new(Some(handle.clone())))
+        DelayQueue::made_of(Waiter::new(Some(handle.clone())))
     }
 
-    fn made_of(clock: Clock, waiter: Waiter) -> Self {
+    fn made_of(waiter: Waiter) -> Self {
+        let reached = Tick::now();
         DelayQueue {
-            wheel: TimingWheel::new(),
-            clock,
+            wheel: TimingWheel::starting_at(reached.0),
             waiter,
-            target: 0,
+            reached,
             behind: false,
         }
     }
@@ -233,7 +249,6 @@ impl<T> fmt::Debug for DelayQueue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DelayQueue")
             .field("wheel", &self.wheel)
-            .field("clock", &self.clock)
             .field("waiter", &self.waiter)
             .finish_non_exhaustive()
     }

@@ -1,4 +1,9 @@
 //! Polling the queue for the next entry that is due.
+//!
+//! A poll first advances the wheel to `reached`, if an earlier poll has not finished that. Then it moves
+//! `reached`, to the time of the clock or, once the queue's timer has fired, to the wheel's next
+//! expiration, and advances the wheel again. It ends when an entry fires, when the timer is pending, or
+//! after [`STEPS`].
 
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, ready};
@@ -6,22 +11,13 @@ use std::task::{Context, Poll, ready};
 use tokio::task::coop;
 
 use super::{DelayQueue, Expired, Key};
-use crate::timing_wheel;
+use crate::clock::{MILLISECOND, Tick};
 
-/// Maximum number of steps that one poll takes. In each step, at most one entry fires or cascades
-/// to a lower level of the wheel.
+/// Maximum number of steps that one poll takes. In each, an entry fires or cascades to a lower level of
+/// the wheel, or `reached` moves.
 const STEPS: usize = 128;
-
-/// What a poll does next when the wheel has reached its target.
-enum Next {
-    /// Advance the wheel to this tick, because an entry may be due or the wheel is behind the
-    /// clock.
-    AdvanceTo(u64),
-    /// Wait until this tick, because nothing is due earlier.
-    WaitUntil(u64),
-    /// Return that the queue is empty.
-    ReportEmpty,
-}
+/// Maximum number of steps that the wheel takes at once.
+const MOST: usize = 16;
 
 impl<T> DelayQueue<T> {
     /// Waits until an entry is due, removes it from the queue and returns it.
@@ -92,7 +88,7 @@ impl<T> DelayQueue<T> {
     /// entry has been removed or reset to a later deadline, and when many entries are due at about
     /// the same time.
     ///
-    /// One call takes at most 128 steps through the wheel. If it runs out of them, it returns
+    /// One call handles at most 128 entries of the wheel. If it runs out of them, it returns
     /// `Poll::Pending` and wakes the task immediately.
     ///
     /// # Panics
@@ -132,74 +128,68 @@ impl<T> DelayQueue<T> {
 
     fn poll_wheel(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         self.waiter.stop();
-        for _ in 0..STEPS {
+        let (mut left, mut step) = (STEPS, 1);
+        while left >= step {
+            left -= step;
             if self.behind {
-                if let Some(expired) = self.advance_one() {
+                if let Some(expired) = self.advance(step) {
                     return Poll::Ready(Some(expired));
                 }
+                // Entries that cascade come in crowds.
+                step = MOST.min(2 * step);
                 continue;
             }
-            match self.next_step() {
-                Next::AdvanceTo(tick) => {
-                    self.target = tick;
-                    self.behind = true;
-                }
-                Next::WaitUntil(tick) => ready!(self.poll_timer(tick, cx)),
-                Next::ReportEmpty => {
-                    self.waiter.wait_for_insertion(cx);
-                    return Poll::Ready(None);
-                }
+            let Some(next) = self.wheel.next_expiration().map(Tick) else {
+                self.waiter.wait_for_insertion(cx);
+                return Poll::Ready(None);
+            };
+            if next > self.reached {
+                ready!(self.reach(next, cx));
             }
+            (self.behind, step) = (true, 1);
         }
         cx.waker().wake_by_ref();
         Poll::Pending
     }
 
-    /// Reads the clock and decides what to do next.
-    fn next_step(&mut self) -> Next {
-        let Some(tick) = self.wheel.next_expiration() else {
-            return Next::ReportEmpty;
-        };
-        let (first, last) = self.clock.read();
-        if tick <= last {
-            // Advances no further than necessary, because later ticks of this unit are needed for
-            // entries that are already due when they are inserted.
-            Next::AdvanceTo(tick.max(first))
-        } else if self.wheel.now() < first {
-            // Nothing is due. A wheel that has caught up with the clock puts new entries on lower
-            // levels, so that they cascade less often.
-            Next::AdvanceTo(first)
-        } else {
-            Next::WaitUntil(tick)
+    /// Moves `reached` to the time of the clock. If the wheel has nothing to do there, waits for the
+    /// timer, armed for `next`.
+    fn reach(&mut self, next: Tick, cx: &mut Context<'_>) -> Poll<()> {
+        self.reached = self.reached.max(known_to_have_passed());
+        // If nothing is due, the wheel catches up nevertheless, once a millisecond: it then puts new
+        // entries on lower levels, so that they cascade less often.
+        if next > self.reached && self.reached.0 - self.wheel.now() < MILLISECOND {
+            ready!(self.waiter.poll(next, cx));
+            // The timer may follow the clock of another runtime, so it counts as well.
+            self.reached = next.max(known_to_have_passed());
         }
-    }
-
-    /// Lets at most one entry of the wheel fire or cascade, and returns the entry if it fired.
-    #[inline]
-    fn advance_one(&mut self) -> Option<Expired<T>> {
-        let mut fired = None;
-        let progress = self
-            .wheel
-            .advance_bounded(self.target, 1, |expired| fired = Some(expired));
-        self.behind = !progress.is_caught_up();
-        fired.map(|expired| self.expire(expired))
-    }
-
-    fn expire(&mut self, expired: timing_wheel::Expired<T>) -> Expired<T> {
-        Expired {
-            data: expired.value,
-            deadline: self.clock.instant_of(expired.deadline),
-            key: Key(expired.key),
-        }
-    }
-
-    /// Polls the queue's timer, armed for this tick. Ready if the tick has been reached.
-    fn poll_timer(&mut self, tick: u64, cx: &mut Context<'_>) -> Poll<()> {
-        let when = self.clock.instant_of(tick);
-        ready!(self.waiter.poll(tick, when, cx));
-        self.clock.note_reached(tick);
         Poll::Ready(())
     }
+
+    /// Advances the wheel until an entry fires, which this returns, or until `most` entries have
+    /// cascaded.
+    #[inline]
+    fn advance(&mut self, most: usize) -> Option<Expired<T>> {
+        let (to, apart) = (self.reached.0, MILLISECOND - 1);
+        let (expired, progress) = self.wheel.advance_to_one(to, apart, most);
+        self.behind = !progress.is_caught_up();
+        expired.map(|expired| Expired {
+            data: expired.value,
+            deadline: Tick(expired.deadline).to_instant(),
+            key: Key(expired.key),
+        })
+    }
+}
+
+/// Returns the current time. With the feature `test-util`, it returns a millisecond less, because a
+/// paused clock may stop within one of Tokio's milliseconds, and its timers then wait for the end.
+fn known_to_have_passed() -> Tick {
+    let doubtful = if cfg!(feature = "test-util") {
+        MILLISECOND
+    } else {
+        0
+    };
+    Tick(Tick::now().0.saturating_sub(doubtful))
 }
 
 #[cfg(feature = "stream")]

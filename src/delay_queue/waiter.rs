@@ -2,18 +2,17 @@
 
 use std::task::{Context, Poll, Waker};
 
-use tokio::time::Instant;
-
+use crate::clock::Tick;
 use crate::handle::Handle;
 use crate::sleep::{Sleep, sleep_until};
 
 /// Value of [`Waiter::until`] if no task waits, because the last poll returned an entry or the task
 /// has been woken since.
-const NO_TASK: u64 = 0;
+const NO_TASK: Tick = Tick::ZERO;
 
 /// Value of [`Waiter::until`] if the last poll returned that the queue is empty. The next insertion
 /// wakes its task.
-const ANY_INSERTION: u64 = u64::MAX;
+const ANY_INSERTION: Tick = Tick::NEVER;
 
 /// The state of the task that polls the queue: what it waits for, and what wakes it.
 ///
@@ -24,7 +23,7 @@ const ANY_INSERTION: u64 = u64::MAX;
 /// | a tick | was pending | registered for that tick | the timer, or a change of the queue that affects the next poll |
 #[derive(Debug)]
 pub(super) struct Waiter {
-    until: u64,
+    until: Tick,
     /// The queue's timer. It is reset for each deadline, and dropped when the queue becomes empty.
     sleep: Option<Sleep>,
     /// The waker of the last poll. It is kept while no task waits, because the next poll usually
@@ -47,13 +46,13 @@ impl Waiter {
 
     /// Returns `true` if an entry at this tick is due before the tick that the task waits for.
     #[inline]
-    pub(super) const fn waits_beyond(&self, tick: u64) -> bool {
+    pub(super) fn waits_beyond(&self, tick: Tick) -> bool {
         tick < self.until
     }
 
     /// Returns `true` if an entry at this tick may be the one that the task waits for.
     #[inline]
-    pub(super) const fn may_wait_for(&self, tick: u64) -> bool {
+    pub(super) fn may_wait_for(&self, tick: Tick) -> bool {
         tick <= self.until
     }
 
@@ -62,15 +61,15 @@ impl Waiter {
         self.until = NO_TASK;
     }
 
-    /// Polls the timer, armed for `tick`, which is at `when`. Ready if that time has been reached.
-    pub(super) fn poll(&mut self, tick: u64, when: Instant, cx: &mut Context<'_>) -> Poll<()> {
+    /// Polls the timer, armed for `tick`. Ready if that time has been reached.
+    pub(super) fn poll(&mut self, tick: Tick, cx: &mut Context<'_>) -> Poll<()> {
         let wheel = &self.wheel;
         let sleep = self.sleep.get_or_insert_with(|| match wheel {
-            Some(wheel) => wheel.sleep_until(when),
-            None => sleep_until(when),
+            Some(wheel) => wheel.sleep_until(tick.to_instant()),
+            None => sleep_until(tick.to_instant()),
         });
-        if sleep.deadline() != when {
-            sleep.reset_unpin(when);
+        if sleep.deadline_tick() != tick {
+            sleep.reset_to(tick);
         }
         // Without the task's budget, because polling the queue has already spent from it.
         let polled = sleep.poll_unconstrained(cx);
@@ -97,14 +96,14 @@ impl Waiter {
 
     /// Resets the timer to an earlier tick, for an entry that is due before the one that the task
     /// waits for. Wakes the task instead if it waits for any insertion.
-    pub(super) fn move_earlier(&mut self, tick: u64, when: Instant) {
+    pub(super) fn move_earlier(&mut self, tick: Tick) {
         if self.until == ANY_INSERTION {
             return self.wake();
         }
         self.until = tick;
         if let Some(sleep) = &mut self.sleep {
-            // If `when` has passed, this wakes the task.
-            sleep.reset_unpin(when);
+            // If that time has passed, this wakes the task.
+            sleep.reset_to(tick);
         }
     }
 
