@@ -12,6 +12,7 @@ use tokio::task::coop;
 
 use super::{DelayQueue, Expired, Key};
 use crate::clock::{MILLISECOND, Tick};
+use crate::platform::is_traced;
 
 /// Maximum number of steps that one poll takes. In each, an entry fires or cascades to a lower level of
 /// the wheel, or `reached` moves.
@@ -118,6 +119,10 @@ impl<T> DelayQueue<T> {
     /// # }
     /// ```
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        // A poll that a task dump traces has no effect, as with Tokio's timers.
+        if is_traced(cx.waker()) {
+            return Poll::Pending;
+        }
         let budget = ready!(coop::poll_proceed(cx));
         let polled = self.poll_wheel(cx);
         if polled.is_ready() {

@@ -95,6 +95,19 @@ fn a_traced_poll_leaves_a_timer_as_it_was() {
     same(cases, body::<Tokio>, body::<Ours>);
 }
 
+/// The entry is due, and stays in the queue until a poll that is not traced.
+#[test]
+fn a_traced_poll_takes_no_entry_from_a_queue() {
+    Current.build().block_on(async {
+        let due = Instant::now();
+        let mut queue = wheel::DelayQueue::new();
+        queue.insert_at(5, due);
+        let traced = poll_fn(|cx| Poll::Ready(Trace::capture(|| queue.poll_expired(cx)).0));
+        assert!(traced.await.is_pending());
+        assert_eq!(queue.next().await.unwrap().into_inner(), 5);
+    });
+}
+
 /// All timers are due before the dump. In a large crowd, most tasks have not been polled since.
 #[test]
 fn a_dump_of_a_current_thread_runtime_loses_no_task() {
