@@ -68,12 +68,6 @@ impl Handle {
         Handle { driver }
     }
 
-    /// Returns `true` if the driver has high resolution. After the driver has shut down, returns
-    /// `false`.
-    pub(crate) fn is_precise(&self) -> bool {
-        self.driver.is_open() && self.driver.settings().is_precise
-    }
-
     /// Returns the driver that the free functions use in the current runtime.
     ///
     /// If no timer has been made there yet, this starts the driver, which spawns a task. On a

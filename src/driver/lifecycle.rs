@@ -114,10 +114,6 @@ impl Driver {
         timer
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.alarm.settings
-    }
-
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> + Clone {
         self.homes.iter().map(|home| &home.shard)
     }
