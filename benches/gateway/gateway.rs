@@ -88,6 +88,6 @@ impl Gateway {
         ensure!(status == 200, "a backend answered {status}");
         // The connection returns to the pool when the body has been read.
         let body = answer.collect().await.context("an answer broke off")?;
-        Ok(str::from_utf8(&body.to_bytes())?.parse()?)
+        Ok(std::str::from_utf8(&body.to_bytes())?.parse()?)
     }
 }

@@ -141,7 +141,7 @@ async fn ask(client: Http, gateway: SocketAddr, number: u64) -> Result<Option<(u
     let answer = client.get(uri).await?;
     let status = answer.status();
     let body = answer.collect().await?.to_bytes();
-    let text = str::from_utf8(&body)?;
+    let text = std::str::from_utf8(&body)?;
     match status {
         StatusCode::OK => {
             let (count, slowest) = text.split_once(' ').context("two numbers")?;
