@@ -209,7 +209,7 @@ impl Counter {
 
     /// Begins an operation. Returns the time if this is one of those that are timed.
     pub fn begin(&self) -> Option<Instant> {
-        let is_timed = self.count().done.load(Relaxed) % TIMED == 0;
+        let is_timed = self.count().done.load(Relaxed).is_multiple_of(TIMED);
         is_timed.then(Instant::now)
     }
 
