@@ -19,7 +19,7 @@ async fn main() {
 
     let mut beat = wheel::interval(ms(10));
     for n in 1..=3 {
-        beat.tick().await; // the first tick completes immediately
+        beat.tick().await; // the first tick is due at once
         println!("beat {n}");
     }
 
