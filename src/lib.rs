@@ -1,15 +1,12 @@
-//! A `tokio::time` replacement for multi-thread programs whose tasks call each other under timeouts.
+//! Timers for Tokio without the shared lock: one timing wheel per worker, behind the API of
+//! `tokio::time`.
 //!
-//! `tokio::time` keeps all of a runtime's timers behind one lock. If a timeout's future is not
-//! ready at the first poll, the timeout takes that lock to arm its timer, and again to cancel it.
-//! tokio-wheel gives each worker its own [hierarchical timing wheel](timing_wheel), behind the same
-//! API. So arming or cancelling a timer usually writes only to the current worker's wheel.
-//!
-//! On two workers, six of twelve [such benchmarks](docs::benchmarks) did 2.0 to 3.3 times as much
-//! work as before, and the others 1.0 to 1.5 times. (The timers of their dependencies were [moved,
-//! too](docs::whole_tree).) An ordinary HTTP server does not need this crate, because timers are a
-//! small share of its work. A simulation whose timers mostly fire ran 21 % slower. [Should you
-//! switch?](docs::should_you_switch) helps you decide.
+//! `tokio::time` keeps all timers of a runtime behind one lock, which each timeout that has to wait
+//! takes twice: to arm its timer, and to cancel it. With tokio-wheel, each worker writes to a
+//! [hierarchical timing wheel](timing_wheel) of its own, and timers that expire together fire in
+//! portions, with I/O in between. Programs gain whose tasks [call each other under
+//! timeouts](docs::benchmarks), or in which thousands of timeouts may expire together. [Should you
+//! switch?](docs::should_you_switch) says how to find out.
 //!
 //! # Usage
 //!
@@ -23,10 +20,9 @@
 //! ```
 //!
 //! Then write [`wheel::time`](time) instead of `tokio::time`, which is usually the whole change.
-//! But this crate's [`Elapsed` is not Tokio's](docs::differences#elapsed-is-another-type), and
-//! [tests that call `pause`](docs::testing) need tokio-wheel's feature `test-util` in
-//! `[dev-dependencies]`. Timers in other crates, such as sqlx or an actor framework, stay with
-//! Tokio unless you [patch the dependency tree](docs::whole_tree).
+//! [`Elapsed` is not Tokio's](docs::differences#elapsed-is-another-type), and [tests that call
+//! `pause`](docs::testing) need the feature `test-util`. Timers in other crates stay with Tokio
+//! unless you [patch the dependency tree](docs::whole_tree).
 //!
 //! ```
 //! use wheel::time::{self, Duration}; // was: use tokio::time::{self, Duration};
@@ -68,19 +64,14 @@
 //!
 //! # Limits
 //!
-//! * If a worker of a multi-thread runtime enters another runtime, new timers usually belong to
-//!   [the worker's runtime](docs::guarantees#which-runtime-a-timer-belongs-to). A worker that
-//!   blocks on such a timer may wait forever. For a timer of the entered runtime, call
-//!   [`wheel::Handle::current()`](Handle::current) after you enter it, and use the handle's
-//!   `sleep`.
+//! * As with Tokio, a timer fires up to 2 ms late (16 ms on Windows), and later if workers block. On
+//!   Linux, [high resolution](docs::high_resolution) lowers the median to tens of microseconds.
 //! * Runtimes with Tokio's unstable `enable_alt_timer` are [not
 //!   supported](docs::compatibility#runtimes). No error says so.
-//! * As with Tokio, a timer normally fires up to 2 ms late (16 ms on Windows), and later if workers
-//!   block. On an idle Linux machine, [high resolution](docs::high_resolution) lowers the median
-//!   lateness to tens of microseconds.
-//! * By default, each worker has a *shard*: a wheel with its own lock. A shard holds just under 2³²
-//!   timers, and arming one more panics.
-//! * A timer whose deadline is more than about 500 years ahead never fires.
+//! * A task that enters another runtime and then blocks on a timer can hang, because the timer belongs
+//!   to [the task's own runtime](docs::guarantees#which-runtime-a-timer-belongs-to). Use
+//!   [`wheel::Handle::current()`](Handle::current) after `enter`.
+//! * [Huge numbers of timers, and deadlines centuries ahead](docs::guarantees#limits).
 //!
 //! # Features
 //!
