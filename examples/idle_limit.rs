@@ -30,22 +30,22 @@ async fn echo(stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
 /// Passes on what either side sends, until one side has ended, both have been silent for [`IDLE`],
 /// or one takes longer than that to accept what the other has sent. (`silence` is not polled during
 /// a write, so the writes need a timeout of their own.)
-async fn relay<S>(mut client: S, mut backend: S, wheel: &Handle) -> io::Result<()>
+async fn relay<S>(mut client: S, mut backend: S, timers: &Handle) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let (mut up, mut down) = ([0; 1024], [0; 1024]);
     // Each message resets this one timer to a later deadline, which costs less than arming another.
-    let mut silence = wheel.sleep(IDLE);
+    let mut silence = timers.sleep(IDLE);
     loop {
         tokio::select! {
             read = client.read(&mut up) => match read? {
                 0 => return Ok(()),
-                bytes => wheel.timeout(IDLE, backend.write_all(&up[..bytes])).await??,
+                bytes => timers.timeout(IDLE, backend.write_all(&up[..bytes])).await??,
             },
             read = backend.read(&mut down) => match read? {
                 0 => return Ok(()),
-                bytes => wheel.timeout(IDLE, client.write_all(&down[..bytes])).await??,
+                bytes => timers.timeout(IDLE, client.write_all(&down[..bytes])).await??,
             },
             () = &mut silence => return Err(ErrorKind::TimedOut.into()),
         }
