@@ -115,7 +115,7 @@ pub(crate) fn runtime() -> runtime::Id {
     }
 }
 
-/// Panics where [`runtime`] does, except in a runtime without timers if this thread has made another
+/// Panics where [`runtime()`] does, except in a runtime without timers if this thread has made another
 /// runtime's timer. This is cheaper, because it need not ask for the handle.
 #[inline]
 #[track_caller]
