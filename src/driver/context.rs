@@ -14,13 +14,12 @@
 //! | `worker_index()` | where | the timer's runtime |
 //! | --- | --- | --- |
 //! | above 0 | a worker, even inside `enter(other)` | the pool's |
-//! | 0, and the current handle is a multi-thread runtime's | the first worker, even inside `enter(other)` | the pool's, on a pool thread |
-//! | 0, and the current handle is a current-thread runtime's | that runtime, on whichever thread | the current handle's |
+//! | 0 | the first worker, or a current-thread runtime on whichever thread | the current handle's |
 //! | none | `block_in_place`, `spawn_blocking`, any other thread | the current handle's |
 //!
-//! Index 0 alone proves nothing, because a thread that gave its worker away may drive a current-thread
-//! runtime. So the first worker asks for the handle each time. (If it has entered a current-thread
-//! runtime, it takes the third row, which is what Tokio's own timers do.)
+//! Index 0 proves nothing, because a thread that gave its worker away may drive a current-thread
+//! runtime. So the first worker asks for the handle each time. (If it has entered another runtime, it
+//! does what Tokio's own timers do.)
 //!
 //! # Ground rules
 //!
@@ -38,7 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{mem, ptr};
 
-use tokio::runtime::{self, Handle, RuntimeFlavor};
+use tokio::runtime::{self, Handle};
 
 use super::lifecycle::{Driver, Home};
 use super::registry;
@@ -147,24 +146,23 @@ fn by_handle() -> runtime::Id {
 #[cold]
 #[track_caller]
 fn by_unusual_handle(handle: &Handle) -> runtime::Id {
-    let (here, index) = (handle.id(), worker_index());
-    let is_current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
-    let is_worker = index.is_some() && !(index == Some(0) && is_current_thread);
+    let index = worker_index();
+    let is_worker = index > Some(0);
     let pool = LOCAL.with(|local| local.pool.get());
-    let runtime = pool.filter(|_| is_worker).unwrap_or(here);
-    if LOCAL.with(|local| (local.runtime.get(), local.index.get()) != (Some(runtime), index)) {
-        let driver = match runtime == here {
-            true => Some(registry::driver_of(handle)),
-            false => registry::find(runtime),
-        };
-        driver.inspect(|driver| note(driver, runtime, index));
+    if let Some(pool) = pool.filter(|_| is_worker) {
+        registry::find(pool).inspect(|driver| note(driver, pool, index));
+        return pool;
     }
-    if !is_worker || pool == Some(here) && index == Some(0) {
-        LOCAL.with(|local| local.usual.set(Some(runtime)));
-    } else if pool.is_none() && is_worker && is_time_to_ask() {
-        contain(|| drop(handle.spawn(async move { know_pool(runtime) })));
+    let here = handle.id();
+    if LOCAL.with(|local| (local.runtime.get(), local.index.get()) != (Some(here), index)) {
+        note(&registry::driver_of(handle), here, index);
     }
-    runtime
+    if !is_worker {
+        LOCAL.with(|local| local.usual.set(Some(here)));
+    } else if is_time_to_ask() {
+        contain(|| drop(handle.spawn(async move { know_pool(here) })));
+    }
+    here
 }
 
 /// Where a timer is armed.
@@ -219,19 +217,6 @@ fn note(driver: &Driver, runtime: runtime::Id, index: Option<usize>) {
     let _ = HOME.try_with(|place| place.set(Some(Arc::clone(home))));
 }
 
-/// Forgets the noted home if it has closed, or was noted while this thread ran another worker, so that
-/// the next timer notes another. Call this if a shard refuses a timer or stays busy.
-#[cold]
-pub(super) fn check_noted_home() {
-    LOCAL.with(|local| {
-        let is_closed = noted_home().is_none_or(|home| home.shard.is_closed());
-        if is_closed || local.index.get() != worker_index() {
-            local.runtime.set(None);
-            local.usual.set(None);
-        }
-    });
-}
-
 /// Returns this thread's home in a known driver, and notes it for [`is_own_home`].
 pub(crate) fn home_of(driver: &Driver) -> Arc<Home> {
     let home = home_of_this_thread(driver);
@@ -261,19 +246,13 @@ pub(super) fn own_home_like(home: &Home) -> Option<Arc<Home>> {
     noted_home().filter(|own| own.has_same_driver(home))
 }
 
-/// Number of timers that a thread makes before its second request. The wait then doubles each time,
-/// because a single poll may make millions of timers, and no task runs before it returns.
-const INTERVAL: u32 = 256;
-
 /// Counts a timer of a thread that does not know its pool, and returns `true` if this is the time to
-/// ask. Requests are repeated, because another thread may steal the task that answers, but rare,
-/// because that task may wait behind one that makes many timers.
+/// ask. Requests are repeated, because another thread may steal the task that answers, but ever more
+/// rarely, because a single poll may make millions of timers, and no task runs before it returns.
 fn is_time_to_ask() -> bool {
-    let made = LOCAL.with(|local| {
-        let made = local.made.get();
-        local.made.replace(made.saturating_add(1))
-    });
-    made == 0 || made >= INTERVAL && made.is_power_of_two()
+    let made = LOCAL.with(|local| local.made.get().saturating_add(1));
+    LOCAL.with(|local| local.made.set(made));
+    made.is_power_of_two()
 }
 
 /// Notes that this thread, which runs a task of this multi-thread runtime, belongs to its pool.

@@ -57,9 +57,9 @@
 //! **Arm.** The first poll does it:
 //!
 //! ```text
-//! sleep → Timer::new_at → context::home          this thread's home; arms nothing
+//! sleep → Timer::new → context::runtime          whose timer it is; arms nothing
 //! first poll → Timer::poll
-//!   ├ move_to_own_home                           to this thread's home, if that has the same driver
+//!   ├ place → context::home_in                   this thread's home in that runtime's driver
 //!   ├ deadline from `fast_path_from` on: arm_at_home
 //!   │   ├ Shard::arm                             one try of the lock
 //!   │   │   ├ ShardState::put                    takes over the cached entry, or inserts one
@@ -125,11 +125,11 @@
 //!
 //! | operation | writes |
 //! | --- | --- |
-//! | making a timer on a worker | the reference count of this worker's home |
-//! | making a timer elsewhere | the reference counts of a home and of the runtime's handle |
-//! | arming | the task's reference count; the shard's lock, an entry, a slot |
+//! | making a timer on a worker, except the first | nothing |
+//! | making a timer elsewhere | the reference count of the runtime's handle |
+//! | arming | the reference counts of the task and of this worker's home; the shard's lock, an entry, a slot |
 //! | arming in the cached entry | the task's reference count; the shard's lock, the entry; its slot, if that starts after the new deadline |
-//! | arming on another worker than the timer was made on | in addition, the reference counts of both homes |
+//! | arming again on another worker than before | in addition, the reference count of the other home |
 //! | arming the earliest timer of the shard | in addition, the published line |
 //! | arming the earliest timer of all | in addition, the alarm, and the published line of each shard |
 //! | cancelling on the shard's own worker | the shard's lock, the entry; the reference counts of the task and of the home; the slot, if another entry is cached already |
@@ -141,7 +141,7 @@
 //!
 //! So a task that stays on its worker writes only the cache lines of that worker. A task that was
 //! stolen writes the list of late cancels of its former worker once for each timer that it took
-//! along. `benches/transfers` counts which lines move between processors.
+//! along.
 //!
 //! [`BATCH`]: crate::settings::BATCH
 

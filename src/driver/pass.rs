@@ -87,24 +87,13 @@ impl Driver {
             // task re-arms it, if that task still runs.
             return self.request_pass();
         }
-        let most = match self.alarm.resumes_by() {
-            None => self.most(),
+        let resumes_by = self.alarm.resumes_by();
+        if resumes_by.is_some_and(|resumes_by| now < resumes_by) {
             // The driver task goes on.
-            Some(resumes_by) if now < resumes_by => return self.rearm(),
-            // The driver task has not come. It may wait behind a task that blocks.
-            Some(_) => usize::MAX,
-        };
-        self.run_pass(self.alarm.last_millisecond(now), most);
-    }
-
-    /// Returns the number of timers after which a pass ends. If the clock may be paused, a pass fires
-    /// all timers that are due, so that they have fired when `advance().await` returns.
-    fn most(&self) -> usize {
-        if self.alarm.may_pause() {
-            usize::MAX
-        } else {
-            PASS
+            return self.rearm();
         }
+        // If the driver task has not come, it may wait behind a task that blocks.
+        self.run_pass(self.alarm.last_millisecond(now), resumes_by.is_some());
     }
 
     /// Polls the driver task.
@@ -118,14 +107,16 @@ impl Driver {
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
         } else {
-            self.run_pass(now, self.most());
+            self.run_pass(now, false);
         }
     }
 
-    /// Fires the timers that are due at `now`, at most about this many, and arms the alarm for what is
+    /// Fires timers that are due at `now`: about [`PASS`] of them, or all. Arms the alarm for what is
     /// left. If timers are left that are due, requests the next pass.
-    pub(super) fn run_pass(&self, now: Tick, most: usize) {
-        let mut pass = Pass::at(now, most);
+    fn run_pass(&self, now: Tick, fires_all: bool) {
+        // If the clock may be paused, all fire before `advance().await` returns.
+        let fires_all = fires_all || self.alarm.may_pause();
+        let mut pass = Pass::at(now, if fires_all { usize::MAX } else { PASS });
         // Each pass begins in another shard, so that none waits until another has nothing due.
         let first = self.passes.fetch_add(1, Ordering::Relaxed) as usize % self.homes.len();
         let (last, next) = self.homes.split_at(first);

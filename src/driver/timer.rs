@@ -190,7 +190,6 @@ impl Timer {
                 if let Some(polled) = placed.poll(deadline, waker) {
                     return polled;
                 }
-                context::check_noted_home();
             }
             Timer::HandedOver { sleep: Some(sleep) } => return poll_tokios(sleep, waker),
             _ => {}

@@ -72,7 +72,7 @@ pub(in crate::driver) struct AlarmTimer {
     /// because polling an interval that is ready reads the clock.)
     probe: Pin<Box<Sleep>>,
     watchdog: Pin<Box<Sleep>>,
-    /// When the watchdog fires, or fired last.
+    /// When the watchdog fires, or fired last, or [`Tick::ZERO`] if it is not set.
     watched_at: Tick,
     /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
     timerfd: Option<Timerfd>,
@@ -169,16 +169,23 @@ impl AlarmTimer {
         pin!(tick).poll(&mut Context::from_waker(&self.waker))
     }
 
-    /// Sets the watchdog [`WATCH`] after `at`, at which the alarm fires. It stays where it is if that is
-    /// between the alarm and twice as long after it, so it seldom moves.
-    pub(super) fn watch(&mut self, at: Tick) {
-        if at < self.watched_at && self.watched_at <= at.saturating_add(2 * WATCH) {
-            return;
-        }
-        let at = at.saturating_add(WATCH);
-        let polled = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
-        if polled.is_some_and(|polled| polled.is_pending()) {
-            self.watched_at = at;
+    /// Sets the watchdog [`WATCH`] after `target`, for which the alarm is set. It stays where it is if
+    /// that is between the alarm and twice as long after it, so it seldom moves. If no alarm is set, it
+    /// is taken away, so that it does not wake an idle runtime.
+    pub(super) fn watch(&mut self, target: Tick) {
+        let at = match target {
+            Tick::NEVER => Tick::ZERO,
+            _ if target < self.watched_at
+                && self.watched_at <= target.saturating_add(2 * WATCH) =>
+            {
+                return;
+            }
+            _ => target.saturating_add(WATCH),
+        };
+        if at != self.watched_at {
+            let polled = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
+            let is_set = polled.is_some_and(|polled| polled.is_pending());
+            self.watched_at = if is_set { at } else { Tick::ZERO };
         }
     }
 

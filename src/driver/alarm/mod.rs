@@ -260,7 +260,7 @@ impl Alarm {
             timer.forget_all(now);
         }
         let target = self.settle(shards, now);
-        if target != Tick::NEVER && !self.settings.current_thread {
+        if !self.settings.current_thread {
             timer.watch(target);
         }
         if let Some(resumes_by) = self.resumes_by() {

@@ -77,7 +77,6 @@ impl Placed {
     /// its own. Waits only while all shards are busy. Gives the waker back if the shard refuses.
     #[cold]
     fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Waker> {
-        context::check_noted_home();
         let Some(driver) = self.home.driver() else {
             return Err(waker);
         };

@@ -22,7 +22,7 @@ fn the_only_worker_blocks_on_a_future() {
             });
         })
     }
-    same([()], body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Ours>);
 }
 
 /// The worker's runtime has begun to end, so no thread takes over the worker.
@@ -42,7 +42,7 @@ fn another_runtime_blocks_a_worker_of_one_that_ends() {
         told.recv().unwrap();
         drop(here);
     }
-    same([()], body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Ours>);
 }
 
 /// No thread is left that could take over the worker.
@@ -61,7 +61,7 @@ fn another_runtime_blocks_a_worker_that_has_no_successor() {
             blocks.await.unwrap();
         })
     }
-    same([()], body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Ours>);
 }
 
 /// A thread that used to be the worker drives a runtime of its own, and the worker waits for that thread.
@@ -102,5 +102,5 @@ fn a_worker_waits_for_a_timer_that_it_made_for_another_runtime() {
         there.end();
         waited
     }
-    same([()], body::<Tokio>, body::<Exact>);
+    same([()], body::<Tokio>, body::<Ours>);
 }
