@@ -77,12 +77,8 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
-    let resource = Resource::interval();
-    Interval::new(
-        resource,
-        Sleep::new(Tick::now(), Timer::new(Tick::ZERO)),
-        period,
-    )
+    let (resource, now) = (Resource::interval(), Tick::now());
+    Interval::new(resource, Sleep::new(now, Timer::new(now)), period)
 }
 
 /// Creates an [`Interval`] that ticks at `start`, and then every `period`.

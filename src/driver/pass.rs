@@ -147,10 +147,12 @@ const BETWEEN_REQUESTS: u64 = 250_000;
 /// thread's next request, and so the late timers that wait for it.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
-// By the clock of the runtime that was current then. The clock of the present runtime may be behind
-// that.
+/// How late, in nanoseconds, a timer is if a wake-up was lost.
+const LOST: u64 = 1_000 * MILLISECOND;
+
 thread_local! {
-    /// When this thread last called `check_for_late`.
+    /// When this thread last called `check_for_late`, by the clock of the runtime that was current then.
+    /// The clock of the present runtime may be behind that.
     static CALLED_AT: Cell<u64> = const { Cell::new(0) };
 }
 thread_local! {
@@ -178,9 +180,11 @@ impl Home {
         // preempted. Do not request a pass then, because the tasks that a pass wakes would delay
         // Tokio's own poll of its timers.
         let are_polls_quick = now.0.abs_diff(called_at) < MILLISECOND;
+        // A panic may have taken the wake-ups of the alarm and of the watchdog along.
+        let is_lost = now.0.saturating_sub(self.shard.next().0) > LOST;
         if !is_late {
             self.try_rearm_after_cancel();
-        } else if are_polls_quick && !self.alarm.settings.current_thread {
+        } else if is_lost || are_polls_quick && !self.alarm.settings.current_thread {
             if let Some(driver) = self.driver() {
                 driver.request_pass();
             }

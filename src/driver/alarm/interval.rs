@@ -23,7 +23,7 @@
 //! again, because every later deadline finds the alarm set for an earlier time. So a second timer of
 //! Tokio's follows the alarm at a distance of one to two seconds and wakes the same waker, which runs a
 //! pass if the target has passed. (If Tokio polls its timers so late that both fire together, the panic
-//! may take both along.)
+//! may take both along. Then the check for late timers requests a pass: see `pass.rs`.)
 //!
 //! On a current-thread runtime there is no watchdog: a waker that panics there leaves Tokio no time
 //! driver, and a paused clock would advance to the watchdog.
