@@ -3,12 +3,11 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use tokio::runtime;
-
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
 use crate::clock::MILLISECOND;
 use crate::driver::{DEFAULT_SPACING, Timerfd, registry};
 use crate::handle::Handle;
+use crate::platform::runtime;
 use crate::settings::Settings;
 
 /// Configures and starts a timer driver.

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant as StdInstant};
 use tokio::time::Instant;
 
 use crate::platform;
+pub(crate) use crate::platform::MILLISECOND;
 
 /// A point in time, as nanoseconds since [`ORIGIN`]. The range is 584 years, 500 of them in the future.
 ///
@@ -104,8 +105,6 @@ impl Tick {
 }
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
-/// The length of tokio's tick, a millisecond, in nanoseconds.
-pub(crate) const MILLISECOND: u64 = if cfg!(all(test, loom)) { 1 } else { 1_000_000 };
 
 /// The number of seconds below which every tick is less than [`Tick::LAST`].
 const MOST_SECS: u64 = u64::MAX / NANOS_PER_SEC;

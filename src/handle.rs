@@ -2,7 +2,7 @@
 //! reads its counts.
 
 mod metrics;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
 pub use self::metrics::{Metrics, metrics};
@@ -12,13 +12,13 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::{self, TryCurrentError};
 use tokio::time::Instant;
 
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
 use crate::driver::{Driver, registry};
 use crate::interval::Interval;
+use crate::platform::runtime::{self, TryCurrentError};
 use crate::sleep::{Sleep, deadline_after};
 use crate::spans::Resource;
 use crate::timeout::Timeout;

@@ -1,5 +1,5 @@
-//! Locks, and waiting for a lock. In the loom models the primitives are those of `model.rs`, and
-//! otherwise the [real] ones.
+//! What the driver runs on: locks, atomics and tokio. In the models and in the simulation they are
+//! those of `model.rs`, and otherwise the [real] ones.
 //!
 //! # Ground rules
 //!
@@ -12,18 +12,18 @@
 //!   (see [`back_off`]).
 //! * A [`Mutex`] may be held for longer, even while tokio's own locks are taken.
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, any(loom, shuttle)))]
 mod model;
-#[cfg(not(all(test, loom)))]
+#[cfg(not(all(test, any(loom, shuttle))))]
 mod real;
 
 use std::sync::PoisonError;
 use std::thread::sleep;
 use std::time::Duration;
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, any(loom, shuttle)))]
 pub(crate) use self::model::*;
-#[cfg(not(all(test, loom)))]
+#[cfg(not(all(test, any(loom, shuttle))))]
 pub(crate) use self::real::*;
 
 /// Locks a mutex, and ignores poisoning: nothing that can panic runs between two related writes, so
@@ -50,10 +50,6 @@ fn wait_on<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
     }
 }
 
-/// How often arming tries a shard's lock before it tries other shards. This takes a few times as long
-/// as a usual critical section.
-pub(crate) const TRIES: usize = if cfg!(all(test, loom)) { 1 } else { 16 };
-
 /// Number of spins before a thread yields. They take tens of microseconds, as long as a critical
 /// section lasts in a mass expiry with cold caches.
 const SPINS: u32 = 1_000;
@@ -67,7 +63,7 @@ const SLEEP: Duration = Duration::from_micros(50);
 /// on this thread's. If this thread has real-time priority, only a sleep does that, because its yields
 /// let no thread of ordinary priority run.
 pub(crate) fn back_off(tries: u32) {
-    if cfg!(all(test, loom)) {
+    if cfg!(all(test, any(loom, shuttle))) {
         return yield_now();
     }
     match tries.checked_sub(SPINS) {

@@ -2,20 +2,8 @@
 
 use std::num::NonZeroU64;
 
-use tokio::runtime::{Handle, RuntimeFlavor};
-
-/// Maximum number of entries that one critical section of a shard fires, or of late cancels that it
-/// applies. The models have smaller batches: of one or, if `LOOM_BATCH` is set while they are
-/// compiled, of two.
-pub(crate) const BATCH: usize = match option_env!("LOOM_BATCH") {
-    _ if cfg!(not(all(test, loom))) => 16,
-    None => 1,
-    Some(_) => 2,
-};
-
-/// Number of timers after which an expiry pass ends: as many as the run queue of one of Tokio's workers
-/// has room for. In the models, each critical section ends the pass.
-pub(crate) const PASS: usize = if cfg!(all(test, loom)) { BATCH } else { 256 };
+use crate::platform::runtime::{Handle, RuntimeFlavor};
+pub(crate) use crate::platform::{BATCH, PASS};
 
 /// The settings of a driver. A builder has checked that each is in its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

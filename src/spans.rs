@@ -25,7 +25,6 @@ mod on {
     use std::panic::Location;
     use std::task::Poll;
 
-    use tokio::runtime::Handle;
     use tokio::task::coop;
     use tracing::dispatcher::{DefaultGuard, Dispatch, get_default, set_default};
     use tracing::level_filters::LevelFilter;
@@ -34,6 +33,7 @@ mod on {
     use tracing::{Span, trace, trace_span};
 
     use crate::clock::Tick;
+    use crate::platform::runtime::Handle;
 
     /// The resource of an `Interval`, whose operations are the calls of `tick`.
     #[derive(Debug)]
@@ -245,9 +245,8 @@ mod on {
 mod off {
     use std::task::Poll;
 
-    use tokio::runtime::Handle;
-
     use crate::clock::Tick;
+    use crate::platform::runtime::Handle;
 
     #[derive(Debug)]
     pub(crate) struct Resource;

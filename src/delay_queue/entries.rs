@@ -340,7 +340,7 @@ impl<T> DelayQueue<T> {
     }
 }
 
-#[cfg(all(test, feature = "test-util", not(loom)))]
+#[cfg(all(test, feature = "test-util", not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

@@ -34,15 +34,13 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{mem, ptr};
-
-use tokio::runtime::{self, Handle};
 
 use super::lifecycle::{Driver, Home};
 use super::registry;
 use super::wakers::contain;
-use crate::platform::{thread_local, worker_index};
+use crate::platform::runtime::{self, Handle, worker_index};
+use crate::platform::{thread_local, thread_number};
 
 /// A thread's data for its timers, on a single cache line.
 #[repr(align(64))]
@@ -81,14 +79,6 @@ thread_local! {
     /// The home in which this thread arms timers. (It is apart from [`LOCAL`], because reading a
     /// thread-local that has a destructor costs more.)
     static HOME: Cell<Option<Arc<Home>>> = const { Cell::new(None) };
-}
-
-std::thread_local! {
-    /// The number of a thread that is not a worker, which spreads such threads over the shards.
-    static NUMBER: usize = {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    };
 }
 
 /// Whose timer it is.
@@ -225,7 +215,7 @@ pub(crate) fn home_of(driver: &Driver) -> Arc<Home> {
 }
 
 fn home_of_this_thread(driver: &Driver) -> &Arc<Home> {
-    driver.home(worker_index().unwrap_or_else(|| NUMBER.with(|number| *number)))
+    driver.home(worker_index().unwrap_or_else(thread_number))
 }
 
 /// Returns `true` if this is one of this thread's homes. A wrong answer does no harm, because every
@@ -263,5 +253,5 @@ fn know_pool(runtime: runtime::Id) {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;

@@ -22,7 +22,8 @@ use super::alarm::interval::AlarmTimer;
 use super::shard::Shard;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
-use crate::platform::{Mutex, is_traced, lock, worker_index};
+use crate::platform::runtime::worker_index;
+use crate::platform::{Mutex, is_traced, lock};
 use crate::settings::Settings;
 
 /// Fires the timers of one runtime.

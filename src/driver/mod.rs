@@ -32,7 +32,7 @@
 //!
 //! The files are listed from the bottom up: each uses only those above it, except that a driver
 //! (`lifecycle.rs`) requests passes and runs them when its alarm fires (`pass.rs`). They build on the
-//! crate's `platform.rs` (locks and atomics, which the loom models replace), on `clock.rs` (instants,
+//! crate's `platform.rs` (locks, atomics and Tokio, which the models and the simulation replace), on `clock.rs` (instants,
 //! ticks and rounding), on `timing_wheel/`, and on `metrics/`.
 //!
 //! | file | what it explains |
@@ -50,7 +50,8 @@
 //! | `registry.rs` | which driver runs for which runtime; the driver task |
 //! | `context.rs` | which driver a new timer belongs to, and in which shard it is armed |
 //! | `timer.rs`, `timer/changes.rs` | a timer: its states, its polls, and its changes |
-//! | `loom/` | models that run the races between threads in every order |
+//! | `loom/` | models that run the races between two threads in every order |
+//! | `simulation/` | threads, runtimes and timers on a fake Tokio that misbehaves, in random orders |
 //!
 //! # A timer's way through the files
 //!
@@ -155,6 +156,8 @@ mod near;
 mod pass;
 pub(crate) mod registry;
 pub(crate) mod shard;
+#[cfg(all(test, shuttle))]
+mod simulation;
 pub(crate) mod timer;
 mod wakers;
 

@@ -13,15 +13,14 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
-
-use tokio::runtime::{self, Handle};
 
 use super::alarm::interval::{AlarmTimer, Timerfd};
 use super::lifecycle::Driver;
 use super::wakers::contain;
-use crate::platform::is_traced;
+use crate::platform::runtime::{self, Handle};
+use crate::platform::{Mutex, is_traced, lazy_static, lock};
 use crate::settings::Settings;
 use crate::spans;
 
@@ -37,7 +36,9 @@ struct Running {
 
 type Registry = HashMap<runtime::Id, Running>;
 
-static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
+lazy_static! {
+    static ref REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
+}
 
 // Three guards act when they are dropped: `Installing` lets a closed driver leave the registry,
 // `Taskless` closes a driver whose task will never run, and `Service` closes a driver together with
@@ -63,7 +64,7 @@ fn remove_closed() {
 }
 
 fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
-    f(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner))
+    f(&mut lock(&REGISTRY))
 }
 
 /// Returns the driver that the free functions use in this runtime, and starts it if need be. In a

@@ -41,7 +41,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use tokio::runtime::{self, Handle};
 use tokio::task::coop;
 
 use super::context;
@@ -49,6 +48,8 @@ use super::lifecycle::{Driver, Home};
 use super::shard::EntryRef;
 use super::wakers::WakerId;
 use crate::clock::Tick;
+use crate::platform::runtime::{self, Handle};
+use crate::platform::time;
 
 /// The driver's side of a `Sleep`.
 pub(crate) enum Timer {
@@ -59,7 +60,7 @@ pub(crate) enum Timer {
     },
     Placed(Placed),
     HandedOver {
-        sleep: Option<Pin<Box<tokio::time::Sleep>>>,
+        sleep: Option<Pin<Box<time::Sleep>>>,
     },
 }
 
@@ -230,7 +231,7 @@ impl Timer {
         if Handle::try_current().is_err() {
             panic!("A Tokio 1.x context was found, but it is being shutdown.");
         }
-        let mut sleep = Box::pin(tokio::time::sleep_until(deadline.to_instant()));
+        let mut sleep = Box::pin(time::sleep_until(deadline.to_instant()));
         let polled = poll_tokios(&mut sleep, waker);
         *self = Timer::HandedOver { sleep: Some(sleep) };
         polled
@@ -282,7 +283,7 @@ impl Placed {
 
 /// Polls a timer of Tokio's own, twice if it is ready: see the head of this file.
 #[cold]
-fn poll_tokios(sleep: &mut Pin<Box<tokio::time::Sleep>>, waker: &Waker) -> Poll<()> {
+fn poll_tokios(sleep: &mut Pin<Box<time::Sleep>>, waker: &Waker) -> Poll<()> {
     let mut poll = || {
         let sleep = pin!(coop::unconstrained(sleep.as_mut()));
         sleep.poll(&mut Context::from_waker(waker))

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use tokio::runtime;
-
 use crate::driver::{Driver, registry};
 use crate::metrics::MetricsSnapshot;
-use crate::platform::Ordering;
+use crate::platform::{Ordering, runtime};
 
 /// Returns a handle to the counts of the current runtime's timers: how many were armed, how many
 /// fired or were cancelled, and how late those that fired were.

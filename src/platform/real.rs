@@ -8,6 +8,7 @@ mod timerfd;
 use std::panic::catch_unwind;
 use std::pin::pin;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 pub(crate) use std::sync::{
     Mutex, MutexGuard,
@@ -19,15 +20,49 @@ pub(crate) use std::thread_local;
 use tokio::runtime::Handle;
 use tokio::task::{consume_budget, coop};
 use tokio::time::Instant;
-pub(crate) use tokio::{runtime::worker_index, time};
+pub(crate) use tokio::{runtime, time};
 
 #[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
 pub(crate) use self::no_timerfd::Descriptor;
 #[cfg(all(feature = "high-resolution", target_os = "linux"))]
 pub(crate) use self::timerfd::Descriptor;
 
+/// The length of tokio's tick, a millisecond, in nanoseconds.
+pub(crate) const MILLISECOND: u64 = 1_000_000;
+/// Maximum number of entries that one critical section of a shard fires, or of late cancels that it
+/// applies.
+pub(crate) const BATCH: usize = 16;
+/// Number of timers after which an expiry pass ends: as many as the run queue of one of Tokio's workers
+/// has room for.
+pub(crate) const PASS: usize = 256;
+/// How often arming tries a shard's lock before it tries other shards. This takes a few times as long
+/// as a usual critical section.
+pub(crate) const TRIES: usize = 16;
+/// A timerfd is set only for deadlines at most this far ahead.
+pub(crate) const TIMERFD_RANGE: Duration = Duration::from_secs(1);
+
 pub(crate) type Lock<T> = spin::mutex::SpinMutex<T>;
 pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T>;
+
+/// A static that is initialized when it is first used.
+macro_rules! lazy {
+    (static ref $name:ident: $type:ty = $value:expr;) => {
+        static $name: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| $value);
+    };
+}
+pub(crate) use lazy as lazy_static;
+
+std::thread_local! {
+    static NUMBER: usize = {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    };
+}
+
+/// Returns the number of this thread, which spreads threads that are no workers over the shards.
+pub(crate) fn thread_number() -> usize {
+    NUMBER.with(|number| *number)
+}
 
 /// Returns the current time by the clock of the current runtime.
 #[inline]

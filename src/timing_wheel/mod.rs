@@ -64,7 +64,7 @@ mod debug;
 mod key;
 mod key_list;
 mod level;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod model;
 mod paged_slab;
 mod public;

@@ -53,15 +53,15 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers::contain;
+use crate::platform::runtime::Handle;
 use crate::platform::time::{self, Interval, Sleep};
-use crate::platform::{Descriptor, now_if_current, now_in, thread_local};
+use crate::platform::{Descriptor, TIMERFD_RANGE, now_if_current, now_in, thread_local};
 use crate::spans;
 
 /// What Tokio does for a driver: the two sources of its alarm, the waker that they share, and the
@@ -240,13 +240,6 @@ thread_local! {
     /// Whether this thread is arming an alarm right now.
     pub(super) static ARMING: Cell<bool> = const { Cell::new(false) };
 }
-
-/// The timerfd is set only for deadlines at most this far ahead.
-pub(super) const TIMERFD_RANGE: Duration = if cfg!(all(test, loom)) {
-    Duration::from_nanos(15)
-} else {
-    Duration::from_secs(1)
-};
 
 /// How long to wait for the undelivered wake-up of an expired timerfd.
 const AWAITED: Duration = Duration::from_millis(10);

@@ -67,12 +67,12 @@ use std::cell::Cell;
 use std::task::Waker;
 use std::time::Duration;
 
-use self::interval::{ARMING, AlarmTimer, TIMERFD_RANGE};
+use self::interval::{ARMING, AlarmTimer};
 use super::grid::Grid;
 use super::shard::Shard;
 use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
-use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
+use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, TIMERFD_RANGE, is_traced, lock};
 use crate::settings::Settings;
 
 /// How long the alarm leaves the rest of an expiry to the driver task.

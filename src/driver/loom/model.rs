@@ -12,10 +12,9 @@ use crate::driver::Timerfd;
 use crate::driver::alarm;
 use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::lifecycle::{Driver, Home};
-use crate::driver::shard::Shard;
 use crate::driver::timer::Timer;
 use crate::platform::fake::{self, Descriptor, IoDriver, TimeDriver};
-use crate::platform::lock;
+use crate::platform::runtime::{Handle, RuntimeFlavor};
 use crate::settings::Settings;
 
 /// The time at which every model begins.
@@ -27,10 +26,6 @@ const ROUNDS: usize = 20;
 const LATENESS: u64 = 1;
 /// The spacing of a driver with high resolution, which is as short as possible.
 const SPACING: Duration = Duration::from_nanos(LATENESS);
-
-fn clock() -> Tick {
-    Tick::of(fake::clock())
-}
 
 /// Returns the settings of a driver with this number of shards, on a multi-thread runtime.
 pub(super) fn shards(shards: usize) -> Settings {
@@ -59,24 +54,11 @@ pub(super) fn precise(number: usize) -> Settings {
 /// Runs a model in every order of threads with up to four preemptions, or with up to
 /// `LOOM_MAX_PREEMPTIONS`.
 pub(super) fn check(settings: Settings, model: impl Fn(Model) + Send + Sync + 'static) {
-    fake::make_runtime();
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
-        fake::start(START.to_instant());
+        fake::start(START);
         model(Model::new(settings));
-    });
-}
-
-/// Arms two timers, the second in shard `home`. While a pass fires the first timer, resets the second
-/// to each of these deadlines. Checks that both fire.
-pub(super) fn reset_while_firing(number: usize, home: usize, deadlines: &'static [u64]) {
-    check(shards(number), move |model| {
-        let (due, mut timer) = (model.arm(0, 10), model.arm(home, 40));
-        model.while_firing(10, || {
-            deadlines.iter().for_each(|&it| timer.reset(it));
-        });
-        model.assert_all_fire([due, timer]);
     });
 }
 
@@ -102,16 +84,17 @@ pub(super) struct Model {
 /// Setting up, and running threads.
 impl Model {
     fn new(settings: Settings) -> Self {
-        let open = || Descriptor::open().unwrap();
-        let descriptor = settings.is_precise.then(open);
-        let io = descriptor.as_ref().map(Descriptor::io);
-        let precise = descriptor.map(|it| Timerfd::new(it, SPACING));
-        let timer = AlarmTimer::new(&fake::runtime(), precise);
-        let time = timer.interval.time();
+        let runtime = Handle::new(RuntimeFlavor::MultiThread, 1, 0);
+        let driver = runtime.enter(|| {
+            let open = || Descriptor::open().unwrap();
+            let precise = settings.is_precise.then(open);
+            let precise = precise.map(|it| Timerfd::new(it, SPACING));
+            Driver::new(AlarmTimer::new(&runtime, precise), settings)
+        });
         let model = Model {
-            driver: Driver::new(timer, settings),
-            time,
-            io,
+            driver,
+            time: runtime.time().clone(),
+            io: runtime.io(),
             task: Arc::default(),
         };
         model.poll_task();
@@ -152,9 +135,9 @@ impl Model {
         armed
     }
 
-    /// Runs `own` on this thread while a thread that is not in the runtime runs `other`. Returns
-    /// both results.
-    pub(super) fn race_outside<T: 'static, U>(
+    /// Runs `own` on this thread while another thread of the runtime runs `other`. Returns both
+    /// results.
+    pub(super) fn race<T: 'static, U>(
         &self,
         other: impl FnOnce(Model) -> T + 'static,
         own: impl FnOnce() -> U,
@@ -163,20 +146,6 @@ impl Model {
         let other = thread::spawn(move || other(model));
         let own = own();
         (other.join().unwrap(), own)
-    }
-
-    /// Runs `own` on this thread while another thread of the runtime runs `other`. Returns both
-    /// results.
-    pub(super) fn race<T: 'static, U>(
-        &self,
-        other: impl FnOnce(Model) -> T + 'static,
-        own: impl FnOnce() -> U,
-    ) -> (T, U) {
-        let enter = |model| {
-            fake::enter();
-            other(model)
-        };
-        self.race_outside(enter, own)
     }
 
     /// Runs `own` while another thread polls Tokio's time driver at the time `now`, which fires the
@@ -195,23 +164,23 @@ impl Model {
 impl Model {
     /// Polls Tokio's time driver at this time.
     pub(super) fn poll_at(&self, now: u64) -> bool {
-        self.time.poll_at(Tick(now).to_instant())
+        self.time.poll_at(Tick(now))
     }
 
     /// Polls Tokio's I/O driver, which has the descriptor, at this time.
     pub(super) fn descriptor_polled_at(&self, now: u64) -> bool {
         let io = self.io.as_ref();
-        io.is_some_and(|io| io.poll_at(Tick(now).to_instant()))
+        io.is_some_and(|io| io.poll_at(Tick(now)))
     }
 
     /// Returns when the interval fires.
     pub(super) fn interval_fires_at(&self) -> Option<Tick> {
-        self.time.at().map(Tick::of)
+        self.time.at()
     }
 
     /// Returns when the interval or the descriptor fires.
     fn fires_at(&self) -> Option<Tick> {
-        let io = self.io.as_ref().and_then(IoDriver::at).map(Tick::of);
+        let io = self.io.as_ref().and_then(IoDriver::at);
         self.interval_fires_at().into_iter().chain(io).min()
     }
 
@@ -234,19 +203,11 @@ impl Model {
         self.driver.close();
     }
 
-    /// Moves the clock to the alarm's time and fires the alarm, without polling the driver task.
-    pub(super) fn fire_without_the_task(&self) {
-        if let Some(at) = self.fires_at() {
-            self.descriptor_polled_at(at.0);
-            self.poll_at(at.0);
-        }
-    }
-
     /// Runs the runtime at the present time until it has nothing to do, and then checks the alarm.
     /// Before the first call, no wake-up counts as late.
     pub(super) fn settle(&self) {
         fake::settle();
-        let now = || clock().0;
+        let now = || fake::clock().0;
         let idle = (0..ROUNDS).any(|_| {
             !self.poll_task_if_woken() && !self.time.poll() && !self.descriptor_polled_at(now())
         });
@@ -261,7 +222,7 @@ impl Model {
             return;
         }
         let at = self.fires_at().expect("a lost wake-up: nothing is armed");
-        let latest = earliest.0.max(clock().0 + LATENESS);
+        let latest = earliest.0.max(fake::clock().0 + LATENESS);
         assert!(at.0 <= latest, "armed for {at:?}, due at {earliest:?}");
         let armed_for = self.driver.alarm.armed_for();
         assert!(armed_for <= earliest, "published too late");
@@ -272,7 +233,7 @@ impl Model {
         for _ in 0..ROUNDS {
             self.settle();
             let Some(at) = self.fires_at() else { return };
-            fake::advance_to(at.to_instant());
+            fake::advance_to(at);
         }
         panic!("the alarm fires forever");
     }
@@ -311,16 +272,15 @@ impl Model {
     }
 }
 
-/// The wakes of a waker: when each came, and whether it came from a thread of the runtime.
+/// The wakes of a waker: when each came.
 ///
 /// Nearly all wakers of the models are of this kind, even the driver task's.
 #[derive(Default)]
-pub(super) struct Wakes(Mutex<Vec<(Tick, bool)>>);
+pub(super) struct Wakes(Mutex<Vec<Tick>>);
 
 impl ArcWake for Wakes {
     fn wake_by_ref(this: &Arc<Self>) {
-        let at_home = fake::is_at_home();
-        this.0.lock().unwrap().push((clock(), at_home));
+        this.0.lock().unwrap().push(fake::clock());
     }
 }
 
@@ -335,10 +295,6 @@ impl Wakes {
     /// Returns `true` if the waker was woken since the last call.
     fn take(&self) -> bool {
         !std::mem::take(&mut *self.0.lock().unwrap()).is_empty()
-    }
-
-    pub(super) fn at(&self, index: usize) -> Tick {
-        self.0.lock().unwrap()[index].0
     }
 
     pub(super) fn count(&self) -> usize {
@@ -366,15 +322,10 @@ impl Armed {
         let (waker, deadline) = (self.wakes.waker(), self.deadline);
         let polled = self.timer.poll(deadline, &waker);
         if polled.is_ready() {
-            assert!(clock() >= self.deadline, "ready too early");
+            assert!(fake::clock() >= self.deadline, "ready too early");
             self.ready = true;
         }
         polled
-    }
-
-    /// Stores the waker in the timer, as the timer's owner does after a poll that was ready.
-    pub(super) fn keep(&mut self) {
-        self.timer.keep(&self.wakes.waker());
     }
 
     /// Polls with another waker, and returns the wakes of the old waker.
@@ -391,7 +342,7 @@ impl Armed {
     }
 
     /// Asserts that the timer has fired: either its waker was woken once, or a poll was ready and
-    /// the waker was woken at most once. Each wake is by a thread of the runtime, not early, and at
+    /// the waker was woken at most once. Each wake is not early, and at
     /// most [`LATENESS`] past the later of the deadline and the first `settle`.
     pub(super) fn assert_fired(self) {
         let wakes = self.wakes.0.lock().unwrap().clone();
@@ -400,12 +351,11 @@ impl Armed {
         } else {
             assert_eq!(wakes.len(), 1, "woken at {wakes:?}");
         }
-        let settled = fake::settled().map_or(Tick::ZERO, Tick::of);
+        let settled = fake::settled().unwrap_or(Tick::ZERO);
         let latest = self.deadline.max(settled).0 + LATENESS;
-        for &(at, at_home) in &wakes {
+        for &at in &wakes {
             assert!(at.0 <= latest, "woken late, at {at:?}");
             assert!(at >= self.deadline, "woken early, at {at:?}");
-            assert!(at_home, "woken by a thread outside the runtime");
         }
         self.assert_ready_after(wakes.len());
     }
@@ -416,14 +366,6 @@ impl Armed {
         assert_eq!(self.wakes.count(), wakes, "woken too often or too rarely");
         assert!(self.poll().is_ready(), "fired, and not ready");
         assert_dropped([self.drop()], wakes);
-    }
-
-    /// Drops the timer, and arms another in shard 0 with the same waker.
-    pub(super) fn replace_by(self, model: &Model, deadline: u64) -> Armed {
-        let mut next = model.unpolled(0, deadline);
-        next.wakes = self.drop();
-        let _ = next.poll();
-        next
     }
 
     /// Drops the timer and returns its wakes.

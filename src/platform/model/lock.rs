@@ -1,4 +1,4 @@
-//! loom's mutex, under the names of the spin lock that shards use.
+//! The checker's mutex, under the names of the spin lock that shards use.
 //!
 //! loom never switches threads between the last step under a mutex and its release. In this lock,
 //! acquiring and releasing are separate steps, as they are in a spin lock. This lets loom explore, for
@@ -6,9 +6,9 @@
 //! list for the last time.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::TryLockError;
 
-use loom::sync::atomic::{AtomicUsize, Ordering};
-use loom::sync::{Mutex, MutexGuard};
+use super::{AtomicUsize, Mutex, MutexGuard, Ordering};
 
 pub(crate) struct Lock<T> {
     mutex: Mutex<T>,
@@ -26,7 +26,12 @@ impl<T> Lock<T> {
 
     pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         self.steps.fetch_add(1, Ordering::Relaxed);
-        let guard = self.mutex.try_lock().ok()?;
+        let guard = match self.mutex.try_lock() {
+            Ok(guard) => guard,
+            // A spin lock knows no poison.
+            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
         Some(LockGuard {
             guard,
             steps: &self.steps,
