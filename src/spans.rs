@@ -14,11 +14,23 @@
 //! Spans live in a box, which is allocated only if a subscriber wants them. Without the feature, each
 //! type here is empty and each function does nothing.
 
-#[cfg(feature = "tracing")]
-pub(crate) use on::{Operation, Resource, spawn, unseen};
+#![cfg_attr(wheel_counts, allow(dead_code))]
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use off::{Operation, Resource, spawn, unseen};
+use off as chosen;
+#[cfg(feature = "tracing")]
+use on as chosen;
+
+pub(crate) use chosen::{Resource, unseen};
+
+#[cfg(not(wheel_counts))]
+pub(crate) use chosen::{Operation, spawn};
+
+// Private to `cargo wheel`: the build script of its copy of this crate sets `wheel_counts`.
+#[cfg(wheel_counts)]
+mod counts;
+#[cfg(wheel_counts)]
+pub(crate) use counts::{Operation, spawn};
 
 #[cfg(feature = "tracing")]
 mod on {

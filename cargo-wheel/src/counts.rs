@@ -1,10 +1,9 @@
-//! What a counting tree reports: `templates/report.rs` writes it.
+//! What a counting tree reports: `src/spans/counts.rs` of tokio-wheel writes it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::io::{IsTerminal as _, stdin};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -13,20 +12,27 @@ use comfy_table::{CellAlignment, Table};
 use indicatif::HumanFloatCount;
 use regex_lite::Regex;
 
+use crate::measure::{self, Load};
 use crate::process::{self, Running};
 use crate::service::Service;
-use crate::tree::Counting;
-
-/// The environment variable that names the folder of the reports.
-pub(crate) const VARIABLE: &str = "CARGO_WHEEL_REPORT";
+use crate::tree::{self, Kind};
 
 const EVERY: Duration = Duration::from_secs(5);
 
 /// More lines are not printed.
 const MOST: usize = 20;
 
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    load: Load,
+    #[command(flatten)]
+    cargo: crate::Cargo,
+}
+
 /// The counts of all processes by line of code, and the seconds of the one that has run longest. The
-/// counts are: armed, cancelled, fired, and the sum of the durations in microseconds.
+/// counts are: armed, cancelled, fired, and the sum of the durations in microseconds. Those of drivers
+/// have no line.
 #[derive(Default)]
 pub(crate) struct Report {
     seconds: f64,
@@ -60,24 +66,31 @@ impl Report {
         }
     }
 
-    /// How many timers were armed, cancelled, and fired.
+    /// How many timers the drivers have armed, cancelled, and fired.
     pub(crate) fn totals(&self) -> [u64; 3] {
-        [0, 1, 2].map(|at| self.lines.values().map(|counts| counts[at]).sum())
+        [0, 1, 2].map(|at| self.lines.get("").map_or(0, |counts| counts[at]))
     }
 
     fn print(&self) {
-        let mut lines: Vec<_> = self.lines.iter().filter(|(_, counts)| counts[0] > 0).collect();
+        let is_line = |(place, counts): &(&String, &[u64; 4])| !place.is_empty() && counts[0] > 0;
+        let mut lines: Vec<_> = self.lines.iter().filter(is_line).collect();
+        if lines.is_empty() {
+            return println!("No timer was armed.");
+        }
         lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts[0]));
-        let mut table = table(["line", "armed/s", "cancelled", "fired", "mean duration"]);
+        let titles = ["line", "armed/s", "cancelled", "fired", "mean duration"];
+        let mut table = table(titles.map(str::to_owned));
         for (place, counts) in lines.iter().take(MOST) {
             let [armed, cancelled, fired, micros] = **counts;
             let rate = short(armed as f64 / self.seconds);
             let share = |part: u64| format!("{} %", (100 * part + armed / 2) / armed);
-            let mean = format!("{:?}", Duration::from_millis((micros / armed + 500) / 1000));
+            let mean = micros / armed;
+            // Below a millisecond, microseconds count.
+            let mean = if mean < 1000 { mean } else { (mean + 500) / 1000 * 1000 };
+            let mean = format!("{:?}", Duration::from_micros(mean));
             table.add_row([place, &rate, &share(cancelled), &share(fired), &mean]);
         }
-        let (seconds, count) = (self.seconds, lines.len());
-        println!("In {seconds:.1} seconds, {count} lines of code have armed timers:\n{table}");
+        println!("Lines of code that armed timers in {:.1} seconds:\n{table}", self.seconds);
     }
 }
 
@@ -88,7 +101,7 @@ pub(crate) fn short(number: f64) -> String {
 }
 
 /// A table whose columns are numbers, except the first.
-pub(crate) fn table<const N: usize>(titles: [&str; N]) -> Table {
+pub(crate) fn table(titles: impl IntoIterator<Item = String>) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_header(titles);
     table.column_iter_mut().skip(1).for_each(|column| {
@@ -98,19 +111,30 @@ pub(crate) fn table<const N: usize>(titles: [&str; N]) -> Table {
 }
 
 /// Runs a program on a tree that counts, and prints the table every few seconds and at its end.
-pub(crate) fn timers(mut service: Service, arguments: &[OsString]) -> Result<u8> {
-    let _saved = service.go_on_tree(Counting::Lines)?;
-    let folder = fresh(&service)?;
-    let mut command = service.cargo(arguments)?;
-    command.env(VARIABLE, &folder);
-    let mut running = Running::start(command, !stdin().is_terminal())?;
+pub(crate) fn timers(service: &Service, options: &Options) -> Result<u8> {
+    let mut service = tree::patched(service, Kind::Counting)?;
+    if options.load.load.is_some() {
+        service = measure::measured(service)?;
+        let built = process::run(&mut service.cargo(&options.cargo.arguments)?)?;
+        anyhow::ensure!(built.success(), "cargo has failed: {built}");
+    }
+    let mut command = service.cargo(&options.cargo.arguments)?;
+    let folder = measure::report_to(&service, &mut command)?;
+    command.env("CARGO_WHEEL_LINES", "1");
+    let is_apart = options.load.load.is_some() || !stdin().is_terminal();
+    let mut running = Running::start(&mut command, is_apart)?;
+    if options.load.load.is_some() {
+        measure::drive(&folder, &mut running, &options.load)?;
+        Report::read(&folder)?.print();
+        return Ok(0);
+    }
     let mut printed = Instant::now();
     loop {
         let status = running.poll()?;
         if status.is_some() || printed.elapsed() > EVERY {
             let report = Report::read(&folder)?;
-            // Nothing runs while cargo builds.
-            if status.is_some() || report.seconds > 0.0 {
+            // Nothing runs while cargo builds, or if the build has failed.
+            if report.seconds > 0.0 || status.is_some_and(|status| status.success()) {
                 report.print();
             }
             printed = Instant::now();
@@ -119,13 +143,4 @@ pub(crate) fn timers(mut service: Service, arguments: &[OsString]) -> Result<u8>
             return Ok(process::code(status));
         }
     }
-}
-
-/// Makes an empty folder for reports.
-pub(crate) fn fresh(service: &Service) -> Result<PathBuf> {
-    let folder = service.target.join("report");
-    // It may not be there yet.
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder)?;
-    Ok(folder)
 }

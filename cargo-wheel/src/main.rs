@@ -2,18 +2,22 @@
 //!
 //! | file | subject |
 //! | --- | --- |
-//! | `tree.rs` | the packages that take tokio's place, written from the sources of tokio-wheel and of tokio |
-//! | `service.rs` | the workspace of a service, and how its lock file takes the tree's tokio |
-//! | `process.rs` | running programs; interruption; files that are restored |
+//! | `process.rs` | running programs; interruption |
+//! | `packages.rs` | what cargo and the manifests say about packages |
+//! | `service.rs` | the workspace of a service, and copies of it, in which everything happens |
+//! | `tree.rs` | the packages that take Tokio's place, and lock files with and without them |
+//! | `measure.rs` | a program that cargo runs, alone or under a load |
 //! | `check.rs`, `patch.rs` | the commands of these names |
-//! | `compare.rs`, `verdict.rs` | rounds on both sides, what a round takes, and the sentence |
-//! | `counts.rs` | the counts that a counting tree reports, and the command `timers` |
+//! | `compare.rs`, `verdict.rs` | rounds on all sides, and the sentence |
+//! | `counts.rs` | the counts that a tree reports, and the command `timers` |
 //! | `migrate/` | the command that changes imports |
 
 mod check;
 mod compare;
 mod counts;
+mod measure;
 mod migrate;
+mod packages;
 mod patch;
 mod process;
 mod service;
@@ -29,12 +33,13 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use self::service::Service;
-use self::tree::Counting;
+use self::tree::Kind;
 
 /// Tells whether a Tokio service gains from tokio-wheel's timers, and switches it.
 ///
-/// Exits with 0; with 1 if `check` or `migrate --check` finds something, or if the service is
-/// slower; and with 2 on errors. `try`, `timers` and `audit` exit as the program that they run.
+/// Exits with 0; with 1 if `check`, `migrate --check` or `patch --verify` finds something, or if the
+/// service is slower; and with 2 on errors. `try` and `timers` exit as the program that they run.
+/// All but `migrate --write` and `patch` work on a copy, and change nothing outside `target`.
 #[derive(Parser)]
 #[command(bin_name = "cargo wheel", version)]
 struct Options {
@@ -47,7 +52,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Name the packages whose timers move, and what is in the way
+    /// Name the packages whose timers move, and the obstacles
     ///
     /// Example: cargo wheel check -- --features redis
     Check {
@@ -55,36 +60,28 @@ enum Command {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Run a program in turns on tokio's timers and on tokio-wheel's, and compare
+    /// Run a program in turns on Tokio's timers and on tokio-wheel's, and compare
     ///
-    /// Examples:{n}  cargo wheel compare -- bench --bench calls{n}  cargo wheel compare --load 'oha
-    /// -n 50000 http://localhost:3000' --metric 'Requests/sec:\s*([0-9.]+)' -- run --release
+    /// Examples:{n}  cargo wheel compare --alternative -- run --release{n}  cargo wheel compare --load
+    /// 'oha -n 50000 http://localhost:3000' --metric 'Requests/sec:\s*([0-9.]+)' -- run --release
     Compare(compare::Options),
     /// Run a program on tokio-wheel, and print which lines of code arm its timers
     ///
     /// Example: cargo wheel timers -- run --release
-    Timers(Cargo),
-    /// Run cargo with all of tokio::time on tokio-wheel, then restore Cargo.lock
+    Timers(counts::Options),
+    /// Run cargo with all of tokio::time on tokio-wheel
     ///
     /// Example: cargo wheel try -- test --workspace
     Try(Cargo),
-    /// Write tokio's replacement into the workspace, and a [patch] section into its manifest
+    /// Replace Tokio's timers in all crates: write sources and a [patch] section into the workspace
     ///
-    /// Examples:{n}  cargo wheel patch{n}  cargo wheel patch --undo
+    /// Examples:{n}  cargo wheel patch{n}  cargo wheel patch --verify{n}  cargo wheel patch --undo
     Patch(patch::Options),
-    /// Audit the lock file as it is without the patch (needs cargo-audit)
-    ///
-    /// Example: cargo wheel audit -- --deny warnings
-    Audit {
-        /// Arguments of cargo audit
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
     /// Change imports of tokio::time to wheel::time, or back
     ///
     /// Examples:{n}  cargo wheel migrate{n}  cargo wheel migrate --write --path ../tokio-wheel
     Migrate(migrate::Options),
-    /// Run a program in cargo's stead, and write down what it takes
+    /// Run a program for cargo, and write down what it takes
     #[command(hide = true)]
     Measure {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -115,25 +112,18 @@ fn run(options: Options) -> Result<u8> {
     match options.command {
         Command::Check { arguments } => check::check(&service()?, &arguments),
         Command::Compare(options) => compare::compare(&service()?, &options),
-        Command::Timers(cargo) => counts::timers(service()?, &cargo.arguments),
+        Command::Timers(options) => counts::timers(&service()?, &options),
         Command::Try(cargo) => {
-            let mut service = service()?;
-            let _saved = service.go_on_tree(Counting::Off)?;
-            service.tell_what_moved()?;
-            process::run(service.cargo(&cargo.arguments)?).map(process::code)
+            let service = tree::patched(&service()?, Kind::Counting)?;
+            let metadata = service.metadata(&[])?;
+            let moved = packages::timer_users(&metadata);
+            let moved: Vec<_> = moved.iter().map(|user| user.name.as_str()).collect();
+            eprintln!("timers moved: those of {}", moved.join(" "));
+            packages::second_copies(&metadata).iter().for_each(|copy| eprintln!("note: {copy}"));
+            process::run(&mut service.cargo(&cargo.arguments)?).map(process::code)
         }
         Command::Patch(options) => patch::patch(&service()?, &options),
-        Command::Audit { arguments } => audit(&service()?, &arguments),
         Command::Migrate(options) => migrate::migrate(&service()?, &options),
-        Command::Measure { program } => compare::measure(&program),
+        Command::Measure { program } => measure::measure(&program),
     }
-}
-
-/// cargo-audit looks up packages of the registry only, and the tree's tokio comes from elsewhere.
-fn audit(service: &Service, arguments: &[OsString]) -> Result<u8> {
-    let file = service.target.join("without-the-tree.lock");
-    process::put(&file, service::without_the_tree(service.read_lock()?))?;
-    let mut command = process::cargo();
-    command.arg("audit").arg("--file").arg(&file).args(arguments);
-    process::run(command).map(process::code)
 }

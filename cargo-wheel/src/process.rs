@@ -1,8 +1,8 @@
-//! Running programs, stopping them when the user interrupts, and restoring files afterwards.
+//! Running programs, and stopping them when the user interrupts.
 
 use std::fs::{self, File};
 use std::io::{IsTerminal as _, stdin};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 
 static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Notes an interruption. Programs that run apart are then stopped, and the command restores its files.
+/// Notes an interruption. Programs that run apart are then stopped.
 pub(crate) fn listen() -> Result<()> {
     ctrlc::set_handler(|| IS_STOPPED.store(true, Relaxed)).context("cannot handle interruptions")
 }
@@ -32,6 +32,22 @@ pub(crate) fn signal(id: i32, name: &str) -> Result<()> {
     Ok(signal::kill(Pid::from_raw(id), signal)?)
 }
 
+/// Returns the name of a signal, if there is one.
+pub(crate) fn signal_name(name: &str) -> Result<String, String> {
+    #[cfg(unix)]
+    let _: nix::sys::signal::Signal =
+        name.parse().map_err(|_| "write it as in SIGTERM or SIGINT")?;
+    Ok(name.to_owned())
+}
+
+/// Returns `false` if there is no process of this number. Other systems than Unix do not say.
+pub(crate) fn is_alive(id: i32) -> bool {
+    #[cfg(unix)]
+    return nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), None).is_ok();
+    #[cfg(not(unix))]
+    return id != 0;
+}
+
 #[cfg(not(unix))]
 pub(crate) fn signal(_id: i32, _name: &str) -> Result<()> {
     Ok(())
@@ -47,11 +63,11 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts a program. A terminal's Ctrl-C reaches it, unless it runs apart.
-    pub(crate) fn start(mut command: Command, is_apart: bool) -> Result<Self> {
+    pub(crate) fn start(command: &mut Command, is_apart: bool) -> Result<Self> {
         go_on()?;
         #[cfg(unix)]
         if is_apart {
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+            std::os::unix::process::CommandExt::process_group(command, 0);
         }
         let child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
         Ok(Running { child, is_apart, is_interrupted: false })
@@ -93,9 +109,8 @@ impl Drop for Running {
     }
 }
 
-/// Says what runs, and runs it to its end.
-pub(crate) fn run(command: Command) -> Result<ExitStatus> {
-    eprintln!("running {command:?}");
+/// Runs a program to its end.
+pub(crate) fn run(command: &mut Command) -> Result<ExitStatus> {
     Running::start(command, !stdin().is_terminal())?.wait()
 }
 
@@ -122,27 +137,4 @@ pub(crate) fn put(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     }
     let made = file.parent().map_or(Ok(()), fs::create_dir_all);
     made.and_then(|()| fs::write(file, text)).with_context(|| file.display().to_string())
-}
-
-/// A file's text, which is restored on drop.
-pub(crate) struct Saved {
-    file: PathBuf,
-    text: Option<Vec<u8>>,
-}
-
-impl Saved {
-    pub(crate) fn of(file: PathBuf) -> Self {
-        Saved { text: fs::read(&file).ok(), file }
-    }
-}
-
-impl Drop for Saved {
-    fn drop(&mut self) {
-        let restored = match &self.text {
-            Some(text) => put(&self.file, text),
-            None if self.file.exists() => fs::remove_file(&self.file).map_err(Into::into),
-            None => Ok(()),
-        };
-        let _ = restored.inspect_err(|error| eprintln!("error: not restored: {error:#}"));
-    }
 }

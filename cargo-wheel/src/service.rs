@@ -1,27 +1,16 @@
-//! The workspace of a service, and its lock file with the tree's tokio and without it.
+//! The workspace of a service, and copies of it.
 
-use std::env;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File, TryLockError};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
-use anyhow::{Context as _, Result, bail, ensure};
-use cargo_lock::{Lockfile, Name, Patch, SourceId, Version};
-use cargo_metadata::semver::BuildMetadata;
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Node, Package};
-use regex_lite::Regex;
-use toml_edit::Value;
-use walkdir::{DirEntry, WalkDir};
+use anyhow::{Context as _, Result, ensure};
+use cargo_lock::Lockfile;
+use cargo_metadata::{Metadata, MetadataCommand, Package};
 
-use crate::check;
-use crate::process::{self, Saved};
-use crate::tree::{self, Counting, TOKIO};
-
-/// The tree's packages beside tokio.
-const OURS: [&str; 2] = ["tokio-wheel-whole-tree", "tokio-wheel-guard"];
-
-/// What the version of the tree's tokio ends in.
-pub(crate) const MARK: &str = "+wheel";
+use crate::process;
 
 #[derive(Clone)]
 pub(crate) struct Service {
@@ -31,27 +20,81 @@ pub(crate) struct Service {
     pub(crate) target: PathBuf,
     /// The packages of the workspace.
     pub(crate) packages: Vec<Package>,
-    /// To be passed on to cargo.
-    manifest: Option<PathBuf>,
-    /// Values of cargo's `--config`. On the tree they name the tree, unless the manifest does.
+    /// The manifest that cargo would take.
+    manifest: PathBuf,
+    /// Values of cargo's `--config`, which patch a copy.
     pub(crate) settings: Vec<String>,
+    /// What stands before each path of a copy.
+    top: String,
+    /// Locked, so that one command at a time writes to `target`.
+    _lock: Rc<File>,
 }
 
 impl Service {
     pub(crate) fn open(manifest: Option<&Path>) -> Result<Self> {
-        let mut command = MetadataCommand::new();
+        let mut locate = process::cargo();
+        locate.args(["locate-project", "--message-format=plain"]);
         if let Some(path) = manifest {
-            command.manifest_path(path);
+            locate.arg("--manifest-path").arg(path);
         }
-        let found = command.no_deps().exec();
-        let found = found.context("name the service's Cargo.toml by --manifest-path")?;
+        let manifest: PathBuf = printed(&mut locate)
+            .context("name the service's Cargo.toml by --manifest-path")?
+            .trim_end()
+            .into();
+        let found = MetadataCommand::new().manifest_path(&manifest).no_deps().exec();
+        let found = found.with_context(|| manifest.display().to_string())?;
+        let root = found.workspace_root.into_std_path_buf();
+        let mut target = found.target_directory.join("cargo-wheel").into_std_path_buf();
+        // In a target directory that others share, packages of the same name would clash.
+        if !target.starts_with(&root) {
+            target = below(&target, &root);
+        }
+        fs::create_dir_all(&target)?;
+        let lock = File::create(target.join("lock"))?;
+        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+            eprintln!("waiting for another cargo wheel in {}", root.display());
+            lock.lock()?;
+        }
         Ok(Service {
-            root: found.workspace_root.into(),
-            target: found.target_directory.join("cargo-wheel").into(),
+            root,
+            target,
             packages: found.packages,
-            manifest: manifest.map(Path::to_owned),
+            manifest,
             settings: Vec::new(),
+            top: String::new(),
+            _lock: Rc::new(lock),
         })
+    }
+
+    /// Returns the same workspace below another root directory, with a lock file of its own, so that
+    /// nothing that cargo does there changes the service. All other files and folders on the way to
+    /// the workspace and in it are links, so relative paths lead to the same files.
+    pub(crate) fn copy(&self, name: &str) -> Result<Self> {
+        let top = self.target.join("copies").join(name);
+        // It may not be there yet.
+        let _ = fs::remove_dir_all(&top);
+        let below = |path: &Path| below(&top, path);
+        for folder in self.root.ancestors() {
+            fs::create_dir_all(below(folder))?;
+            // A folder above may be closed to this user.
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let is_above = self.root.starts_with(&path) || self.target.starts_with(&path);
+                if !is_above && path != self.lock() {
+                    link(&path, &below(&path)).with_context(|| path.display().to_string())?;
+                }
+            }
+        }
+        let copy = Service {
+            root: below(&self.root),
+            manifest: below(&self.manifest),
+            top: top.display().to_string(),
+            ..self.clone()
+        };
+        if self.lock().exists() {
+            fs::copy(self.lock(), copy.lock())?;
+        }
+        Ok(copy)
     }
 
     pub(crate) fn manifest(&self) -> PathBuf {
@@ -66,7 +109,7 @@ impl Service {
         Lockfile::load(self.lock()).with_context(|| self.lock().display().to_string())
     }
 
-    /// Returns cargo, on the tree if this service is.
+    /// Returns cargo, for a copy if this is one.
     pub(crate) fn cargo(&self, arguments: &[impl AsRef<OsStr>]) -> Result<Command> {
         let mut own = arguments.iter().map(AsRef::as_ref).take_while(|word| *word != "--");
         let is_named = own.any(|word| word.to_string_lossy().starts_with("--manifest-path"));
@@ -74,179 +117,45 @@ impl Service {
         let mut cargo = process::cargo();
         cargo.args(self.settings.iter().flat_map(|value| ["--config", value]));
         let (command, others) = arguments.split_at(1);
-        cargo.args(command);
-        if let Some(path) = &self.manifest {
-            cargo.arg("--manifest-path").arg(path);
-        }
-        cargo.args(others);
+        cargo.args(command).arg("--manifest-path").arg(&self.manifest).args(others);
+        cargo.env("CARGO_TARGET_DIR", self.target.join("build"));
         Ok(cargo)
     }
 
-    /// Changes the lock file, or returns the error that cargo prints.
-    pub(crate) fn relock(&self, arguments: &[&str]) -> Result<()> {
+    /// Runs cargo, and returns what it prints, or the error that it prints, as for the service itself.
+    pub(crate) fn output(&self, arguments: &[impl AsRef<OsStr>]) -> Result<String> {
         process::go_on()?;
-        let output = self.cargo(arguments)?.output()?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-        Ok(())
+        let printed = printed(&mut self.cargo(arguments)?);
+        let own = |text: String| text.replace(&self.top, "");
+        printed.map(own).map_err(|error| anyhow::anyhow!(own(error.to_string())))
     }
 
     pub(crate) fn metadata(&self, arguments: &[String]) -> Result<Metadata> {
-        let host = rustc_version::version_meta()?.host;
-        let settings = self.settings.iter().map(|value| format!("--config={value}"));
-        let options = settings.chain([format!("--filter-platform={host}")]);
-        let options: Vec<_> = options.chain(arguments.iter().cloned()).collect();
-        let mut command = MetadataCommand::new();
-        command.manifest_path(self.manifest()).other_options(options);
-        command.exec().with_context(|| self.manifest().display().to_string())
-    }
-
-    /// Writes the tree beside the build, and makes the lock file hold its tokio until the value that
-    /// is returned is dropped.
-    pub(crate) fn go_on_tree(&mut self, counting: Counting) -> Result<Saved> {
-        self.has_no_other_patch()?;
-        // A tree of another version may have files that this one has not.
-        let version = format!("{}-{TOKIO}", env!("CARGO_PKG_VERSION"));
-        let folder = self.target.join(format!("tree-{version}-{counting:?}"));
-        tree::write(&folder, self, counting)?;
-        let path = Value::from(folder.join("tokio").display().to_string());
-        self.settings.push(format!("patch.crates-io.tokio.path={path}"));
-        let saved = Saved::of(self.lock());
-        self.take_the_tree()?;
-        eprintln!("on the tree: tokio {TOKIO}{MARK}; Cargo.lock is restored at the end");
-        Ok(saved)
-    }
-
-    pub(crate) fn has_no_other_patch(&self) -> Result<()> {
-        if let Some(place) = check::place(&self.manifest(), "tokio", &["patch"]) {
-            bail!("{place} patches tokio already: remove that, or run cargo wheel patch --undo");
-        }
-        Ok(())
-    }
-
-    /// Makes the lock file hold the tree's tokio, or says what is in the way.
-    pub(crate) fn take_the_tree(&self) -> Result<()> {
-        if !self.lock().exists() {
-            self.relock(&["generate-lockfile"])?;
-        }
-        let locked = self.read_lock()?.packages;
-        let mut tokios = locked.iter().filter(|package| package.name.as_str() == "tokio");
-        let has_tokio = tokios.any(|tokio| tokio.version.major == 1);
-        ensure!(has_tokio, "{}: there is no tokio 1", self.lock().display());
-        const OLD: &str = "registry+https://github.com/rust-lang/crates.io-index#tokio@1";
-        let tree = format!("{TOKIO}{MARK}");
-        let mut failed = String::new();
-        // This may fail, too, which the loop notices.
-        let _ = self.relock(&["update", "--recursive", OLD]);
-        // The error names either an older package that the lock file holds, or a requirement.
-        let held = Regex::new(r"previously selected package `(\S+) v([^\s`]+)")?;
-        for _ in 0..5 {
-            if is_on_tree(&self.read_lock()?) {
-                return Ok(());
-            }
-            let Err(error) = self.relock(&["update", OLD, "--precise", &tree]) else {
-                continue;
-            };
-            failed = error.to_string();
-            let Some(held) = held.captures(&failed) else {
-                break;
-            };
-            let _ = self.relock(&["update", &format!("{}@{}", &held[1], &held[2])]);
-        }
-        let off = Service { settings: Vec::new(), ..self.clone() };
-        let excluded = check::requirements(&off.metadata(&[])?);
-        ensure!(excluded.is_empty(), "{}", excluded.join("\n"));
-        bail!("cargo does not take tokio {tree}: {failed}")
-    }
-
-    /// Says whose timers are on the tree, and whether tokio-wheel is there twice.
-    pub(crate) fn tell_what_moved(&self) -> Result<()> {
-        let metadata = self.metadata(&[])?;
-        let moved: Vec<_> = timer_users(&metadata).iter().map(|user| user.name.as_str()).collect();
-        eprintln!("timers moved: those of {}", moved.join(" "));
-        check::second_copies(&metadata).iter().for_each(|copy| eprintln!("WARNING: {copy}"));
-        Ok(())
+        let platform = format!("--filter-platform={}", rustc_version::version_meta()?.host);
+        let own = ["metadata", "--format-version=1", &platform].map(str::to_owned);
+        Ok(MetadataCommand::parse(self.output(&[&own, arguments].concat())?)?)
     }
 }
 
-fn is_facade(name: &Name, version: &Version) -> bool {
-    name.as_str() == "tokio" && version.to_string().ends_with(MARK)
+/// Returns an absolute path as one below another folder.
+fn below(folder: &Path, path: &Path) -> PathBuf {
+    let names = path.components().filter(|part| matches!(part, Component::Normal(_)));
+    folder.join(names.collect::<PathBuf>())
 }
 
-/// Returns `true` if every crate has the tree's tokio.
-fn is_on_tree(lock: &Lockfile) -> bool {
-    lock.packages.iter().any(|package| is_facade(&package.name, &package.version))
-        && !lock.patch.unused.iter().any(|patch| is_facade(&patch.name, &patch.version))
+fn printed(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Returns the same lock file with the real tokio as the registry's, without the package in its
-/// place and tokio-wheel. When cargo uses the file, it removes what only tokio-wheel needs.
-pub(crate) fn without_the_tree(mut lock: Lockfile) -> String {
-    let facade =
-        lock.packages.iter().position(|package| is_facade(&package.name, &package.version));
-    let facade = facade.map(|index| lock.packages.remove(index).version);
-    let real = facade.map(|version| Version { build: BuildMetadata::EMPTY, ..version });
-    lock.packages.retain(|package| !OURS.contains(&package.name.as_str()));
-    for package in &mut lock.packages {
-        package.dependencies.retain(|on| !OURS.contains(&on.name.as_str()));
-        for on in package.dependencies.iter_mut().filter(|on| on.name.as_str() == "tokio") {
-            on.version.build = BuildMetadata::EMPTY;
-        }
-        if package.name.as_str() == "tokio" && Some(&package.version) == real.as_ref() {
-            package.source = Some(SourceId::default());
-        }
-    }
-    lock.patch = Patch::default();
-    lock.to_string()
+#[cfg(unix)]
+fn link(file: &Path, at: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(file, at)
 }
 
-/// Returns the packages that ask for tokio's feature `time`, in their manifest or by one of their own
-/// features that is on. Without `time` there is no `tokio::time`. A package that relies on another
-/// package's request is not counted.
-pub(crate) fn timer_users(metadata: &Metadata) -> Vec<&Package> {
-    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
-    let users = nodes.filter(|node| asks_for_timers(metadata, node));
-    let mut users: Vec<&Package> = users.map(|node| &metadata[&node.id]).collect();
-    users.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-    users
-}
-
-fn asks_for_timers(metadata: &Metadata, node: &Node) -> bool {
-    let package = &metadata[&node.id];
-    let is_tokio = |package: &Package| package.name == "tokio" && package.version.major == 1;
-    // The tree's own packages do not count, nor does another copy of tokio-wheel.
-    let is_ours =
-        is_tokio(package) || package.name == "tokio-wheel" || OURS.contains(&package.name.as_str());
-    if is_ours || !node.deps.iter().any(|on| is_tokio(&metadata[&on.pkg])) {
-        return false;
-    }
-    let own = node.features.iter().filter_map(|name| package.features.get(name.as_str()));
-    let own: Vec<_> = own.flatten().map(|feature| feature.replace('?', "")).collect();
-    let tokios = package.dependencies.iter().filter(|on| on.name == "tokio");
-    tokios.filter(|on| on.kind != DependencyKind::Development).any(|on| {
-        let key = on.rename.as_deref().unwrap_or("tokio");
-        let asks = |feature: &&str| {
-            on.features.iter().any(|asked| asked == feature)
-                || own.contains(&format!("{key}/{feature}"))
-        };
-        ["time", "full", "test-util"].iter().any(asks)
-    })
-}
-
-/// Returns a package's Rust files, in order, except those of packages inside of it.
-pub(crate) fn sources(package: &Package) -> impl Iterator<Item = PathBuf> {
-    let is_source = |entry: &DirEntry| {
-        let name = entry.file_name().to_string_lossy();
-        let is_inner = || entry.path().join("Cargo.toml").exists();
-        entry.depth() == 0 || !(name == "target" || name.starts_with('.') || is_inner())
-    };
-    let files = WalkDir::new(package.manifest_path.with_file_name("")).sort_by_file_name();
-    let files = files.into_iter().filter_entry(is_source).filter_map(Result::ok);
-    let files = files.map(DirEntry::into_path);
-    files.filter(|file| file.extension().is_some_and(|ending| ending == "rs"))
-}
-
-/// Returns a path relative to the current directory, if it is below.
-pub(crate) fn shown(path: &Path) -> String {
-    let here = env::current_dir().unwrap_or_default();
-    path.strip_prefix(here).unwrap_or(path).display().to_string()
+#[cfg(windows)]
+fn link(file: &Path, at: &Path) -> std::io::Result<()> {
+    use std::os::windows::fs::{symlink_dir, symlink_file};
+    if file.is_dir() { symlink_dir(file, at) } else { symlink_file(file, at) }
 }

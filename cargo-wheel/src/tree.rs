@@ -1,79 +1,242 @@
-//! The tree: packages that take tokio's place in a service. `examples/whole-tree` has them with the
-//! real tokio from git; a tree that is written for a service needs nothing but the registry.
+//! The packages that take Tokio's place in a service, and the lock file with them and without.
+//! `examples/whole-tree` has these packages with the real Tokio from git; a tree that is written for a
+//! service needs nothing but the registry.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail, ensure};
+use cargo_lock::{Lockfile, Name, Patch, SourceId, Version};
+use cargo_metadata::semver::BuildMetadata;
 use cargo_metadata::{MetadataCommand, Package};
+use regex_lite::Regex;
+use sha2::{Digest as _, Sha256};
 use toml_edit::{Array, DocumentMut, Value, value};
 use walkdir::WalkDir;
 
+use crate::packages::{self, OURS};
 use crate::process::put;
-use crate::service::{MARK, Service};
+use crate::service::Service;
 
-/// The version of tokio that the tree follows. `.ci/whole-tree follow` changes it.
+/// The version of Tokio that the patch follows. `.ci/whole-tree follow` changes it.
 pub(crate) const TOKIO: &str = "1.54.1";
 
-/// The features of tokio that the tree's copy of tokio-wheel has, too.
+/// What the version of the package in Tokio's place ends in.
+pub(crate) const MARK: &str = "+wheel";
+
+/// The features of Tokio that the tree's copy of tokio-wheel has, too.
 const SHARED: [&str; 2] = ["test-util", "tracing"];
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Counting {
-    Off,
-    /// The drivers' own counts.
-    Totals,
-    /// Per line that arms a timer.
-    Lines,
+/// By their names in the tree.
+pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// What takes the place of the registry's Tokio.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// To stay: `cargo wheel patch`.
+    Patch,
+    /// It counts timers: `try`, `compare` and `timers`.
+    Counting,
+    /// Tokio itself, on whose runtimes the alternative timer is always enabled.
+    Alternative,
 }
 
-/// By their names in the tree.
-type Files = BTreeMap<PathBuf, Vec<u8>>;
+/// Returns a copy of a service's workspace in which a tree of a kind, written beside it, replaces the
+/// registry's Tokio.
+pub(crate) fn patched(service: &Service, kind: Kind) -> Result<Service> {
+    has_no_other_patch(service)?;
+    let (name, package) = match kind {
+        Kind::Alternative => ("alternative", "real"),
+        _ => ("tokio-wheel", "tokio"),
+    };
+    let folder = service.target.join("tree").join(name);
+    write(&folder, &files(service, kind)?.0)?;
+    let mut copy = service.copy(name)?;
+    let path = Value::from(folder.join(package).display().to_string());
+    copy.settings.push(format!("patch.crates-io.tokio.path={path}"));
+    take(&copy)?;
+    Ok(copy)
+}
 
-/// Writes the tree for a service to a folder.
-pub(crate) fn write(folder: &Path, service: &Service, counting: Counting) -> Result<()> {
-    let tokio = fetch(service, "tokio", TOKIO)?;
+pub(crate) fn has_no_other_patch(service: &Service) -> Result<()> {
+    if let Some(place) = packages::place(&service.manifest(), "tokio", &["patch"]) {
+        bail!("{place} patches tokio already: remove that, or run cargo wheel patch --undo");
+    }
+    Ok(())
+}
+
+/// Makes the lock file hold the tree's Tokio, or says what prevents that.
+pub(crate) fn take(service: &Service) -> Result<()> {
+    if !service.lock().exists() {
+        service.output(&["generate-lockfile"])?;
+    }
+    let locked = service.read_lock()?.packages;
+    let mut tokios = locked.iter().filter(|package| package.name.as_str() == "tokio");
+    let has_tokio = tokios.any(|tokio| tokio.version.major == 1);
+    ensure!(has_tokio, "no package of this workspace depends on tokio 1");
+    const OLD: &str = "registry+https://github.com/rust-lang/crates.io-index#tokio@1";
+    let tree = format!("{TOKIO}{MARK}");
+    let mut failed = String::new();
+    // This may fail, too, which the loop notices.
+    let _ = service.output(&["update", "--recursive", OLD]);
+    // The error names either an older package that the lock file holds, or a requirement.
+    let held = Regex::new(r"previously selected package `(\S+) v([^\s`]+)")?;
+    for _ in 0..5 {
+        if is_patched(&service.read_lock()?) {
+            return Ok(());
+        }
+        let Err(error) = service.output(&["update", OLD, "--precise", &tree]) else {
+            continue;
+        };
+        failed = error.to_string();
+        let Some(held) = held.captures(&failed) else {
+            break;
+        };
+        let _ = service.output(&["update", &format!("{}@{}", &held[1], &held[2])]);
+    }
+    let mut unpatched = service.clone();
+    unpatched.settings.clear();
+    let excluded = packages::requirements(&unpatched.metadata(&[])?, TOKIO);
+    ensure!(excluded.is_empty(), "{}", excluded.join("\n"));
+    bail!("cargo does not take tokio {tree}: {failed}")
+}
+
+fn is_facade(name: &Name, version: &Version) -> bool {
+    name.as_str() == "tokio" && version.to_string().ends_with(MARK)
+}
+
+/// Returns `true` if every crate has the tree's Tokio.
+pub(crate) fn is_patched(lock: &Lockfile) -> bool {
+    lock.packages.iter().any(|package| is_facade(&package.name, &package.version))
+        && !lock.patch.unused.iter().any(|patch| is_facade(&patch.name, &patch.version))
+}
+
+/// Removes packages of the tree from a lock file, as if nothing depended on them.
+pub(crate) fn remove(lock: &mut Lockfile, names: &[&str]) {
+    lock.packages.retain(|package| !names.contains(&package.name.as_str()));
+    for package in &mut lock.packages {
+        package.dependencies.retain(|on| !names.contains(&on.name.as_str()));
+    }
+}
+
+/// Returns the same lock file with the real Tokio as the registry's, without the package in its
+/// place and tokio-wheel. When cargo uses the file, it removes what only tokio-wheel needs.
+pub(crate) fn unpatched(mut lock: Lockfile) -> String {
+    let facade =
+        lock.packages.iter().position(|package| is_facade(&package.name, &package.version));
+    let facade = facade.map(|index| lock.packages.remove(index).version);
+    let real = facade.map(|version| Version { build: BuildMetadata::EMPTY, ..version });
+    remove(&mut lock, &OURS);
+    for package in &mut lock.packages {
+        for on in package.dependencies.iter_mut().filter(|on| on.name.as_str() == "tokio") {
+            on.version.build = BuildMetadata::EMPTY;
+        }
+        if package.name.as_str() == "tokio" && Some(&package.version) == real.as_ref() {
+            package.source = Some(SourceId::default());
+        }
+    }
+    lock.patch = Patch::default();
+    lock.to_string()
+}
+
+/// Returns the files of a tree, and the checksum of Tokio's package in the registry's index.
+pub(crate) fn files(service: &Service, kind: Kind) -> Result<(Files, String)> {
+    let (tokio, checksum) = fetch(service, "tokio", TOKIO)?;
+    let mut files = unpack(&tokio, &checksum)?;
+    if let Kind::Alternative = kind {
+        let text = |files: &mut Files, name, from: &str, to: String| {
+            let file = files.get_mut(Path::new(name)).context(name)?;
+            let old = String::from_utf8(file.clone())?;
+            ensure!(old.matches(from).count() == 1, "{name}: no `{from}`");
+            *file = old.replace(from, &to).into();
+            anyhow::Ok(())
+        };
+        // Current-thread runtimes, which lack this timer, ignore the builder's choice.
+        text(
+            &mut files,
+            "real/src/runtime/builder.rs",
+            "timer_flavor: TimerFlavor::Traditional,",
+            "timer_flavor: TimerFlavor::Alternative,".to_owned(),
+        )?;
+        let version = |mark, script| {
+            format!(
+                "version = \"{TOKIO}{mark}\"\nauthors = [\"Tokio Contributors <team@tokio.rs>\"]\nbuild = {script}\n"
+            )
+        };
+        text(&mut files, "real/Cargo.toml", &version("", "false"), version(MARK, "\"build.rs\""))?;
+        files.insert("real/build.rs".into(), cfg("tokio_unstable").into());
+        return Ok((files, checksum));
+    }
     let library = match clone() {
         Some(clone) => clone,
-        None => folder_of(&fetch(service, "tokio-wheel", env!("CARGO_PKG_VERSION"))?),
+        None => folder_of(&fetch(service, "tokio-wheel", env!("CARGO_PKG_VERSION"))?.0),
     };
-    let mut files = read(&folder_of(&tokio), "real")?;
-    files.extend(read(&library.join("src"), "wheel/src")?);
+    for (name, text) in read(&library.join("src"))? {
+        files.insert(Path::new("wheel/src").join(name), text);
+    }
     let mut add = |name: &str, text: &str| files.insert(name.into(), text.into());
     add("tokio/Cargo.toml", &facade(&tokio)?);
     add("tokio/src/lib.rs", include_str!("../templates/tokio.rs"));
     add("wheel/Cargo.toml", include_str!("../templates/wheel.toml"));
+    if let Kind::Counting = kind {
+        add("wheel/build.rs", &cfg("wheel_counts"));
+        return Ok((files, checksum));
+    }
     add("guard/Cargo.toml", include_str!("../templates/guard.toml"));
     add("guard/src/lib.rs", include_str!("../templates/guard.rs"));
-    match counting {
-        Counting::Off => {}
-        Counting::Totals => count(&mut files, include_bytes!("../templates/totals.rs")),
-        Counting::Lines => count(&mut files, include_bytes!("../templates/lines.rs")),
+    let version = env!("CARGO_PKG_VERSION");
+    add(
+        "README.md",
+        &format!(
+            "`cargo wheel patch` has written this folder: `real` is Tokio {TOKIO} as in the registry, without its tests, `wheel` is tokio-wheel {version},\nand `tokio` is the package that joins the two in Tokio's place. Change nothing here. `cargo wheel patch --verify` compares\nall of it with the registry's package by checksums, and `cargo wheel patch --undo` removes it.\n"
+        ),
+    );
+    Ok((files, checksum))
+}
+
+/// A build script that sets a `cfg` for its package alone.
+fn cfg(name: &str) -> String {
+    format!("fn main() {{ println!(\"cargo::rustc-cfg={name}\") }}\n")
+}
+
+/// Makes a folder have these files and no others, so that cargo builds only what changes.
+pub(crate) fn write(folder: &Path, files: &Files) -> Result<()> {
+    for name in read(folder)?.keys().filter(|name| !files.contains_key(*name)) {
+        fs::remove_file(folder.join(name))?;
     }
     files.iter().try_for_each(|(name, text)| put(&folder.join(name), text))
 }
 
-/// Wraps the module of the drivers' spans in one that counts.
-fn count(files: &mut Files, counts: &[u8]) {
-    let sources = Path::new("wheel/src");
-    let mut add = |name: &str, text: &[u8]| files.insert(sources.join(name), text.into());
-    let original = add("spans.rs", include_bytes!("../templates/spans.rs"));
-    add("spans/original.rs", &original.unwrap_or_default());
-    add("spans/report.rs", include_bytes!("../templates/report.rs"));
-    add("spans/counts.rs", counts);
+/// Reads a folder's files. It may be absent.
+pub(crate) fn read(folder: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    for entry in WalkDir::new(folder).into_iter().filter_map(Result::ok) {
+        if entry.file_type().is_file() {
+            files.insert(entry.path().strip_prefix(folder)?.to_owned(), fs::read(entry.path())?);
+        }
+    }
+    Ok(files)
 }
 
-/// Reads a folder's files, by paths below another name.
-fn read(from: &Path, name: &str) -> Result<Files> {
+/// Returns the files of Tokio's package, without its tests, from cargo's cache, if the checksum is
+/// right.
+fn unpack(tokio: &Package, checksum: &str) -> Result<Files> {
+    let (source, name) = (folder_of(tokio), format!("tokio-{TOKIO}.crate"));
+    let index = source.parent().and_then(Path::file_name).unwrap_or_default();
+    let file = source.join("../../../cache").join(index).join(name);
+    let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
+    let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    ensure!(found == checksum, "{}: SHA-256 is {found}, not {checksum}", file.display());
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(&bytes[..]));
     let mut files = Files::new();
-    for entry in WalkDir::new(from) {
-        let entry = entry?;
-        if entry.file_type().is_file() {
-            files.insert(
-                Path::new(name).join(entry.path().strip_prefix(from)?),
-                fs::read(entry.path())?,
-            );
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let path: PathBuf = entry.path()?.components().skip(1).collect();
+        if !["tests", "benches"].iter().any(|folder| path.starts_with(folder)) {
+            let mut text = Vec::new();
+            std::io::copy(&mut entry, &mut text)?;
+            files.insert(Path::new("real").join(path), text);
         }
     }
     Ok(files)
@@ -89,9 +252,9 @@ fn folder_of(package: &Package) -> PathBuf {
     package.manifest_path.with_file_name("").into()
 }
 
-/// Makes cargo download a published package, by a scratch package that depends on it. Cargo's
-/// settings are the service's.
-fn fetch(service: &Service, name: &str, version: &str) -> Result<Package> {
+/// Makes cargo download a published package, by a scratch package that depends on it, and returns its
+/// checksum, too. Cargo's settings are the service's.
+fn fetch(service: &Service, name: &str, version: &str) -> Result<(Package, String)> {
     let scratch = service.target.join("fetch").join(name);
     let manifest = format!(
         "package = {{ name = \"fetch\", edition = \"2021\" }}\nlib.path = \"lib.rs\"\nworkspace = {{}}\ndependencies.{name} = \"={version}\"\n"
@@ -102,10 +265,14 @@ fn fetch(service: &Service, name: &str, version: &str) -> Result<Package> {
     command.manifest_path(scratch.join("Cargo.toml")).current_dir(&service.root);
     let context = || format!("cargo cannot get {name} {version} from the registry");
     let packages = command.exec().with_context(context)?.packages;
-    packages.into_iter().find(|package| *package.name == *name).with_context(context)
+    let package = packages.into_iter().find(|package| *package.name == *name);
+    let locked = Lockfile::load(scratch.join("Cargo.lock"))?.packages;
+    let checksum = locked.into_iter().find(|package| package.name.as_str() == name);
+    let checksum = checksum.and_then(|package| package.checksum).with_context(context)?;
+    Ok((package.with_context(context)?, checksum.to_string()))
 }
 
-/// Returns the manifest of the package in tokio's place, with each of tokio's features.
+/// Returns the manifest of the package in Tokio's place, with each of Tokio's features.
 fn facade(tokio: &Package) -> Result<String> {
     let mut manifest: DocumentMut = include_str!("../templates/tokio.toml").parse()?;
     manifest["package"]["version"] = value(format!("{TOKIO}{MARK}"));
@@ -115,7 +282,7 @@ fn facade(tokio: &Package) -> Result<String> {
     Ok(manifest.to_string())
 }
 
-/// Hands a feature of tokio's on to the real tokio, and to tokio-wheel if it is in `SHARED`.
+/// Hands a feature of Tokio's on to the real Tokio, and to tokio-wheel if it is in `SHARED`.
 fn mirrored(name: &str, enables: &[String]) -> Array {
     let own = (name == "time").then(|| "dep:wheel".to_owned());
     let ours = SHARED.contains(&name).then(|| format!("wheel?/{name}"));

@@ -1,9 +1,9 @@
-//! What the rounds of both sides say.
+//! What the rounds of all sides say.
 
-/// One measure: its value in each round, on tokio and on the tree.
+/// One measure: in each round, its value on each side.
 pub(crate) struct Measure {
     pub(crate) name: String,
-    pub(crate) rounds: Vec<[f64; 2]>,
+    pub(crate) rounds: Vec<Vec<f64>>,
     /// Whether more is better, if the verdict depends on this measure.
     pub(crate) more_is_better: Option<bool>,
     /// Smaller differences do not count.
@@ -13,6 +13,9 @@ pub(crate) struct Measure {
 /// Less may come from the layout of the binaries alone. `SMALL` is a share, `TINY` in seconds.
 const SMALL: f64 = 0.03;
 pub(crate) const TINY: f64 = 0.02;
+
+/// With fewer rounds, those of equal programs are too often apart by chance: with four, one in 35.
+const ROUNDS: usize = 4;
 
 /// A median, with minimum and maximum.
 #[derive(Clone, Copy)]
@@ -37,35 +40,51 @@ impl Measure {
         Spread::of(self.rounds.iter().map(|round| round[side]))
     }
 
-    /// The tree's value as a multiple of tokio's, round by round.
-    pub(crate) fn ratio(&self) -> Spread {
-        let ratio = |[tokio, tree]: &[f64; 2]| if tokio == tree { 1.0 } else { tree / tokio };
+    /// One side's value as a multiple of another's, round by round.
+    pub(crate) fn ratio(&self, [base, side]: [usize; 2]) -> Spread {
+        let ratio = |round: &Vec<f64>| match (round[base], round[side]) {
+            (base, side) if base == side => 1.0,
+            (base, side) => side / base,
+        };
         Spread::of(self.rounds.iter().map(ratio))
     }
 
-    /// Returns whether the tree is better, if the sides' rounds do not overlap and differ by enough.
-    fn is_better(&self) -> Option<bool> {
-        let [tokio, tree] = [0, 1].map(|side| self.side(side));
-        let is_apart = tokio.most < tree.least || tree.most < tokio.least;
-        let is_small = (self.ratio().median - 1.0).abs() < SMALL;
-        let is_tiny = (tokio.median - tree.median).abs() < self.least;
-        let is_better = self.more_is_better? == (tree.median > tokio.median);
+    /// Returns whether the second side is better, if the rounds do not overlap and differ by enough.
+    fn is_better(&self, sides: [usize; 2]) -> Option<bool> {
+        let [base, side] = sides.map(|side| self.side(side));
+        let is_apart = base.most < side.least || side.most < base.least;
+        let is_small = (self.ratio(sides).median - 1.0).abs() < SMALL;
+        let is_tiny = (base.median - side.median).abs() < self.least;
+        let is_better = self.more_is_better? == (side.median > base.median);
         (is_apart && !is_small && !is_tiny).then_some(is_better)
     }
 }
 
-/// Returns the sentence, and whether the service is slower. The first measure that differs decides.
-pub(crate) fn verdict(measures: &[Measure]) -> (String, bool) {
+/// Returns a sentence about two sides, and whether the second is slower. The first measure that
+/// differs decides.
+pub(crate) fn verdict(
+    measures: &[Measure],
+    sides: [usize; 2],
+    [base, side]: [&str; 2],
+) -> (String, bool) {
+    let judged = measures.iter().find(|measure| measure.more_is_better.is_some());
+    let Some(judged) = judged else {
+        return ("No verdict: a load may take a fixed time. Name a number by --metric or --less, or use --seconds if the load is a fixed amount of work.".to_owned(), false);
+    };
+    if judged.rounds.len() < ROUNDS {
+        return (format!("No verdict: that takes {ROUNDS} rounds or more."), false);
+    }
     let told = |is_better: bool| {
-        let those = measures.iter().filter(|measure| measure.is_better() == Some(is_better));
-        let told = those.map(|one| format!("{:.2} times the {}", one.ratio().median, one.name));
+        let those = measures.iter().filter(|measure| measure.is_better(sides) == Some(is_better));
+        let told =
+            those.map(|one| format!("{:.2} times the {}", one.ratio(sides).median, one.name));
         told.collect::<Vec<_>>().join(", ")
     };
-    let (word, told, but) = match measures.iter().find_map(Measure::is_better) {
-        None => return ("No difference beyond the spread of the rounds.".to_owned(), false),
-        Some(true) => ("Faster", told(true), told(false)),
-        Some(false) => ("Slower", told(false), told(true)),
+    let (word, told, but) = match measures.iter().find_map(|one| one.is_better(sides)) {
+        None => return (format!("No clear difference between {base} and {side}."), false),
+        Some(true) => ("faster", told(true), told(false)),
+        Some(false) => ("slower", told(false), told(true)),
     };
     let but = if but.is_empty() { but } else { format!("; but {but}") };
-    (format!("{word} on tokio-wheel: {told}{but}."), word == "Slower")
+    (format!("{side} is {word} than {base}: {told}{but}."), word == "slower")
 }

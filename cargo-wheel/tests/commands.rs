@@ -3,17 +3,18 @@
 
 mod support;
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use std::{env, fs};
+use std::process::Stdio;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::{env, fs, thread};
 
 use support::{MAIN, Service, alone, printed};
 
 #[test]
 fn try_leaves_nothing_behind() {
     let _alone = alone();
-    let service = Service::new("try", "\n[patch.crates-io]\nspin = { path = \"spin\" }\n", MAIN);
+    let service =
+        Service::new("service", "\n[patch.crates-io]\nspin = { path = \"spin\" }\n", MAIN);
     service.write("spin/Cargo.toml", "[package]\nname = \"spin\"\nversion = \"9.0.0\"\n");
     service.write("spin/src/lib.rs", "");
     let (out, err) = service.unchanged(|| service.run("try -- run --features extra", 0));
@@ -34,20 +35,25 @@ fn try_leaves_nothing_behind() {
 #[test]
 fn patch_and_undo() {
     let _alone = alone();
-    let service = Service::new("patch", "", MAIN);
+    let service = Service::new("service", "", MAIN);
     service.cargo("update tokio --precise 1.49.0");
     service.unchanged(|| {
         service.run("patch", 0);
         assert_eq!(service.cargo("run --locked"), "wheel::sleep::Sleep\n");
         let (_, err) = service.run("patch", 2);
         assert!(err.contains("Cargo.toml:11 patches tokio already"), "{err}");
+        assert!(service.run("check", 0).0.contains("Cargo.toml:11: patched: "));
+        // The guard changes the lock file, which is restored all the same.
         let manifest = service.read("Cargo.toml");
         let guard = "\n[dependencies.tokio-wheel-guard]\npath = \"whole-tree/guard\"\n";
         service.write("Cargo.toml", &(manifest.clone() + guard));
+        service.cargo("metadata --format-version 1");
+        assert!(service.read("Cargo.lock").contains("guard"));
         let (_, err) = service.run("patch --undo", 2);
-        assert!(err.contains("remove the dependency on whole-tree/guard first"), "{err}");
+        assert!(err.contains("Cargo.toml:15: remove the dependency on tokio-wheel-guard"), "{err}");
         service.write("Cargo.toml", &manifest);
-        service.run("patch --undo", 0);
+        let (out, _) = service.run("patch --undo", 0);
+        assert!(out.contains("Cargo.lock is as before"), "{out}");
     });
     service.unchanged(|| service.run("patch --undo", 2));
     // What changes in between is kept.
@@ -56,7 +62,8 @@ fn patch_and_undo() {
         service.read("Cargo.toml").replace("[dependencies]", "[dependencies]\nslab = \"0.4\"");
     service.write("Cargo.toml", &manifest);
     service.cargo("check");
-    service.run("patch --undo", 0);
+    let (out, _) = service.run("patch --undo", 0);
+    assert!(out.contains("Cargo.lock has changed since"), "{out}");
     assert!(
         service.read("Cargo.toml").contains("slab")
             && !service.read("Cargo.toml").contains("patch")
@@ -65,57 +72,32 @@ fn patch_and_undo() {
     assert!(!service.read("Cargo.lock").contains("wheel"));
 }
 
-/// The obstacles that the page about the whole tree has, and a service without tokio.
+/// The guard in a member of the workspace: its path is right, and `--undo` sees it.
 #[test]
-fn obstacles() {
+fn a_guard_in_a_member() {
     let _alone = alone();
-    // A requirement that excludes the tree's version.
-    let service = Service::new("obstacles", "older = { path = \"older\" }\n", MAIN);
-    service.older("~1.49");
-    service.cargo("generate-lockfile");
-    let wanted = "older/Cargo.toml:7: older 1.2.3 requires tokio ~1.49, and the tree has";
-    for (command, status) in [("check", 1), ("try -- run", 2), ("patch", 2), ("compare -- run", 2)]
-    {
-        let (out, err) = service.unchanged(|| service.run(command, status));
-        assert!((out + &err).contains(wanted), "{command}");
-    }
-    // A lock file from before the patch, and another locked package that is old.
-    let service = Service::new("held", "slab = \"0.4\"\n", MAIN);
-    service.cargo("update slab --precise 0.4.1");
-    service.cargo("update tokio --precise 1.44.0");
-    let (out, _) = service.unchanged(|| service.run("check", 1));
-    assert!(out.contains("Cargo.lock has tokio 1.44.0"), "{out}");
-    service.unchanged(|| service.run("try -- check", 0));
-    // Two versions of tokio.
-    let service = Service::new("two", "old = { package = \"tokio\", version = \"0.2\" }\n", MAIN);
-    service.cargo("update tokio@1 --precise 1.49.0");
-    service.unchanged(|| service.run("try -- check", 0));
-    // A copy of tokio-wheel, and the alternative timer.
-    let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().display();
-    let on = format!(
-        "tokio-wheel = {{ path = \"{clone}\" }}\n[dev-dependencies]\ntokio-wheel = {{ path = \"{clone}\" }}\n"
-    );
-    let main = MAIN.replace("async", "// builder.enable_alt_timer();\n    async");
-    let service = Service::new("copies", &on, &main);
-    let (out, _) = service.unchanged(|| service.run("check", 1));
-    assert!(out.contains("\n  src/main.rs:3: enable_alt_timer: remove this call"), "{out}");
-    assert!(out.contains("\n  Cargo.toml:10: service 0.1.0 depends on tokio-wheel."), "{out}");
-    assert!(out.contains("\n  Cargo.toml:12: service 0.1.0 depends on tokio-wheel."), "{out}");
-    assert!(!out.contains("  tokio-wheel 0"), "{out}");
-    let (_, err) = service.unchanged(|| service.run("try -- check", 0));
-    assert!(err.contains("WARNING: Cargo.toml:10: service 0.1.0 depends on tokio-wheel."), "{err}");
-    // No tokio at all.
-    let service = Service::new("none", "", "fn main() {}");
-    service.write("Cargo.toml", &service.read("Cargo.toml").replace("tokio =", "# tokio ="));
-    let (_, err) = service.unchanged(|| service.run("try -- run", 2));
-    assert!(err.contains("Cargo.lock: there is no tokio 1"), "{err}");
+    let service = Service::new("service", "", MAIN);
+    let member = service.read("Cargo.toml").replace("[workspace]\n", "");
+    service.write("a/b/Cargo.toml", &member);
+    service.write("a/b/src/main.rs", MAIN);
+    service.write("Cargo.toml", "[workspace]\nmembers = [\"a/b\"]\nresolver = \"3\"\n");
+    let (out, _) = service.run("patch", 0);
+    let (_, guard) = out.split_once("in a/b/Cargo.toml, below [dependencies]:\n    ").unwrap();
+    let guard = guard.lines().next().unwrap();
+    assert!(guard.contains("\"../../whole-tree/guard\""), "{guard}");
+    service.write("a/b/Cargo.toml", &(member.clone() + guard + "\n"));
+    service.cargo("metadata --format-version 1");
+    let (_, err) = service.run("patch --undo", 2);
+    assert!(err.contains("a/b/Cargo.toml:9: remove the dependency"), "{err}");
+    service.cargo("metadata --format-version 1");
 }
 
-/// The audited lock file is the service's without the tree, plus what tokio-wheel depends on.
+/// The copy of Tokio is proved, has no tests, and says what it is. The lock file for cargo-audit is
+/// the service's without the patch, plus what tokio-wheel depends on.
 #[test]
-fn audit() {
+fn verify() {
     let _alone = alone();
-    let service = Service::new("audit", "", MAIN);
+    let service = Service::new("service", "", MAIN);
     let packages = |lock: &str| -> Vec<String> {
         let lines = lock.replace("\n \"", " \"").replace("\n]", "]");
         let packages = lines.split("\n[[package]]\n").skip(1);
@@ -132,29 +114,77 @@ fn audit() {
         packages
     };
     service.cargo("generate-lockfile");
+    assert!(service.run("patch --verify", 2).1.contains("not patched"));
     let off = packages(&service.read("Cargo.lock"));
     service.run("patch", 0);
-    let tool = service.0.join("bin/cargo-audit");
-    service.write(
-        "bin/cargo-audit",
-        "#!/bin/sh\n[ \"$2\" = --file ] && [ \"$4\" = --json ] && cat \"$3\" && exit 7\n",
-    );
-    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", service.0.join("bin").display(), env::var("PATH").unwrap());
-    let audited = || {
-        let output = service.wheel("audit -- --json").env("PATH", &path).output().unwrap();
-        let (out, err) = printed(&output);
-        assert_eq!(output.status.code(), Some(7), "{err}");
-        out
-    };
-    let out = audited();
-    let without = packages(&out);
-    assert!(!out.contains("wheel"), "{out}");
+    assert!(!service.0.join("whole-tree/real/tests").exists());
+    assert_eq!(service.read("whole-tree/README.md").lines().count(), 3);
+    let (out, _) = service.run("patch --verify", 0);
+    let (_, file) = out.trim_end().split_once("cargo audit --file ").unwrap();
+    let audited = fs::read_to_string(service.0.join(file)).unwrap();
+    let without = packages(&audited);
+    assert!(!audited.contains("wheel"), "{audited}");
     assert!(off.iter().all(|package| without.contains(package)), "{off:#?}\n{without:#?}");
-    // A release of Tokio that is newer than this command.
-    service.write("Cargo.lock", &service.read("Cargo.lock").replace("1.54.1", "1.54.99"));
-    let real = "name = \"tokio\"\nversion = \"1.54.99\"\nsource = \"registry+";
-    assert!(audited().contains(real));
+    // What is changed, added or removed.
+    let builder = "whole-tree/real/src/runtime/builder.rs";
+    service.write(builder, &service.read(builder).replace("61", "62"));
+    service.write("whole-tree/real/src/added.rs", "");
+    fs::remove_file(service.0.join("whole-tree/wheel/src/lib.rs")).unwrap();
+    let (out, _) = service.run("patch --verify", 1);
+    let (_, out) = out.split_once("these files differ:\n").unwrap();
+    let lines = Vec::from_iter(out.lines().take(3).map(str::trim));
+    let real = ["real/src/added.rs", "real/src/runtime/builder.rs"];
+    assert_eq!(lines, [&real[..], &["wheel/src/lib.rs"]].concat());
+}
+
+/// The obstacles that the page about the whole tree has, and a service without tokio.
+#[test]
+fn obstacles() {
+    let _alone = alone();
+    // A requirement that excludes the tree's version.
+    let service = Service::new("service", "older = { path = \"older\" }\n", MAIN);
+    service.older("~1.49");
+    service.cargo("generate-lockfile");
+    let wanted =
+        "older/Cargo.toml:7: older 1.2.3 requires tokio ~1.49, which excludes 1.54.1: change that";
+    for (command, status) in [("check", 1), ("try -- run", 2), ("patch", 2), ("compare -- run", 2)]
+    {
+        let (out, err) = service.unchanged(|| service.run(command, status));
+        assert!((out + &err).contains(wanted), "{command}");
+    }
+    // A lock file from before the patch, and another locked package that is old.
+    let service = Service::new("service", "slab = \"0.4\"\n", MAIN);
+    service.cargo("update slab --precise 0.4.1");
+    service.cargo("update tokio --precise 1.44.0");
+    let (out, _) = service.unchanged(|| service.run("check", 0));
+    assert!(out.contains("Cargo.lock has tokio 1.44.0. compare and try use"), "{out}");
+    service.unchanged(|| service.run("try -- check", 0));
+    // Two versions of tokio.
+    let service =
+        Service::new("service", "old = { package = \"tokio\", version = \"0.2\" }\n", MAIN);
+    service.cargo("update tokio@1 --precise 1.49.0");
+    service.unchanged(|| service.run("try -- check", 0));
+    // A copy of tokio-wheel, which is a note, and the alternative timer, which is an obstacle.
+    let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().display();
+    let on = format!(
+        "tokio-wheel = {{ path = \"{clone}\" }}\n[dev-dependencies]\ntokio-wheel = {{ path = \"{clone}\" }}\n"
+    );
+    let main = MAIN.replace("async", "// builder.enable_alt_timer();\n    async");
+    let service = Service::new("service", &on, &main);
+    let (out, _) = service.unchanged(|| service.run("check", 1));
+    assert!(out.contains("\n  src/main.rs:3: enable_alt_timer: remove this call"), "{out}");
+    service.write("src/main.rs", MAIN);
+    let (out, _) = service.unchanged(|| service.run("check", 0));
+    assert!(out.contains("\n  Cargo.toml:10: service 0.1.0 depends on tokio-wheel"), "{out}");
+    assert!(out.contains("\n  Cargo.toml:12: service 0.1.0 depends on tokio-wheel"), "{out}");
+    assert!(!out.contains("  tokio-wheel 0") && !out.contains("Obstacles"), "{out}");
+    let (_, err) = service.unchanged(|| service.run("try -- check", 0));
+    assert!(err.contains("note: Cargo.toml:10: service 0.1.0 depends on tokio-wheel"), "{err}");
+    // No tokio at all.
+    let service = Service::new("service", "", "fn main() {}");
+    service.write("Cargo.toml", &service.read("Cargo.toml").replace("tokio =", "# tokio ="));
+    let (_, err) = service.unchanged(|| service.run("try -- run", 2));
+    assert!(err.contains("no package of this workspace depends on tokio 1"), "{err}");
 }
 
 #[test]
@@ -178,28 +208,41 @@ fn compare_says_which_is_faster() {
             println!("timers: 3,840,000");
         }
     "#;
-    let service = Service::new("faster", "", main);
-    let metric = r"compare --rounds 3 --metric timers:\s+([0-9,]+) -- run --release";
+    let service = Service::new("service", "", main);
+    let metric = r"compare --rounds 4 --alternative --metric timers:\s+([0-9,]+) -- run --release";
     // Other programs may take a processor for some rounds.
     let mut runs = (0..3).map(|_| service.unchanged(|| service.run(metric, 0)).0);
-    let out = runs.find(|out| out.contains("\nFaster on tokio-wheel: ")).expect("it is faster");
+    let out = runs.find(|out| out.contains("\ntokio-wheel is faster than tokio: "));
+    let out = out.expect("it is faster");
     let row = |name: &str| out.lines().find(|line| line.contains(name)).unwrap().to_owned();
     assert!(row("timers:").contains("3,840,000 "), "{out}");
-    assert!(row("timers armed per second").contains(" - "), "{out}");
-    let service = Service::new(
-        "same",
-        "",
-        "fn main() { std::thread::sleep(std::time::Duration::from_millis(200)) }",
-    );
-    let (out, _) =
-        service.unchanged(|| service.run("compare --rounds 2 -- run --release --locked", 0));
-    assert_eq!(
-        out.lines().last().unwrap(),
-        "No difference beyond the spread of the rounds.",
-        "{out}"
-    );
-    let (_, err) = service.unchanged(|| service.run("compare -- build --release", 2));
-    assert!(err.contains("cargo has run no program"), "{err}");
+    assert_eq!(row("timers armed per second").matches(" - ").count(), 4, "{out}");
+    assert!(row("│ seconds ").matches('┆').count() == 5 && out.contains("alternative"), "{out}");
+}
+
+#[test]
+fn compare_without_a_verdict() {
+    let _alone = alone();
+    let main = "fn main() { std::thread::sleep(std::time::Duration::from_millis(100)); println!(\"it ends\") }";
+    let service = Service::new("service", "", main);
+    let (out, _) = service.unchanged(|| service.run("compare -- run --locked", 0));
+    let last = |out: &str| out.lines().last().unwrap().to_owned();
+    assert_eq!(last(&out), "No clear difference between tokio and tokio-wheel.", "{out}");
+    assert!(out.contains("\n0 timers are armed per second. Gains begin at"), "{out}");
+    let (out, _) = service.run("compare --rounds 1 -- run", 0);
+    assert_eq!(last(&out), "No verdict: that takes 4 rounds or more.", "{out}");
+    // What is wrong is found before the second build, and the cause stands first.
+    let fails = |command: &str, cause: &str| {
+        let (_, err) = service.unchanged(|| service.run(command, 2));
+        assert!(!err.contains("building on tokio-wheel"), "{err}");
+        let (_, error) = err.split_once("error: ").unwrap();
+        assert!(error.starts_with(cause), "{err}");
+    };
+    fails("compare -- build", "cargo has run no program");
+    fails("compare --metric absent -- run", "nothing that was printed matches 'absent'");
+    fails("compare --load true --signal SIGWHAT -- run", "invalid value 'SIGWHAT'");
+    service.write("src/main.rs", &main.replace("println!", "panic!"));
+    fails("compare -- run", "the program has failed: exit status: 101\n");
 }
 
 #[test]
@@ -212,15 +255,16 @@ fn compare_a_server_under_load() {
         async fn main() {
             let mut end = signal(SignalKind::hangup()).unwrap();
             std::fs::write("ready", "").unwrap();
-            end.recv().await;
+            let timer = std::time::Duration::from_secs(5);
+            let _ = tokio::time::timeout(timer, end.recv()).await;
             println!("served 5");
         }
     "#;
-    let service = Service::new("server", "", main);
+    let service = Service::new("service", "", main);
     service
         .write("Cargo.toml", &service.read("Cargo.toml").replace("macros", "macros\", \"signal"));
     let run = |load: &str, status| {
-        let mut command = service.wheel("compare --rounds 1 --signal SIGHUP");
+        let mut command = service.wheel("compare --rounds 4 --signal SIGHUP");
         command.args([
             "--load",
             load,
@@ -243,7 +287,16 @@ fn compare_a_server_under_load() {
     };
     let (out, _) = run("ls ready && rm ready && echo took 7", 0);
     assert!(out.contains("served") && out.contains("7 (7–7)"), "{out}");
-    assert!(run("echo missed; exit 3", 2).1.contains("the load has failed"));
+    // Without a number, there is no verdict.
+    let mut command = service.wheel("compare --rounds 4 --signal SIGHUP --load");
+    let output = service.unchanged(|| command.args(["rm ready", "--", "run"]).output().unwrap());
+    assert!(printed(&output).0.contains("No verdict: a load may take a fixed time."));
+    let (_, err) = run("rm ready; echo missed; exit 3", 2);
+    assert!(err.contains("error: the load has failed: exit status: 3\n"), "{err}");
+    let mut command = service.wheel("timers --signal SIGHUP --load");
+    let output = service.unchanged(|| command.args(["rm ready", "--", "run"]).output().unwrap());
+    let (out, err) = printed(&output);
+    assert!(out.contains("src/main.rs:9 "), "{out}{err}");
 }
 
 #[test]
@@ -257,12 +310,13 @@ fn timers_names_the_lines() {
             for _ in 0..100 {
                 timeout(Duration::from_secs(5), yield_now()).await.unwrap();
                 sleep(Duration::from_millis(10)).await;
+                timeout(Duration::from_micros(300), yield_now()).await.unwrap();
             }
         }
     "#;
-    let service = Service::new("timers", "", main);
+    let service = Service::new("service", "", main);
     let (out, err) = service.unchanged(|| service.run("timers -- run", 0));
-    let table = out.rsplit_once("have armed timers:\n").unwrap().1;
+    let table = out.rsplit_once(" seconds:\n").unwrap().1;
     let row = |line: &str| {
         table.lines().find(|row| row.contains(line)).unwrap_or_else(|| panic!("{out}{err}"))
     };
@@ -273,27 +327,72 @@ fn timers_names_the_lines() {
     };
     ends("src/main.rs:7 ", ["100 %", "0 %", "5s"]);
     ends("src/main.rs:8 ", ["0 %", "100 %", "10ms"]);
-    assert!(out.contains("2 lines of code"), "{out}");
+    assert!(row("src/main.rs:9 ").contains("µs │"), "{out}");
+    // No empty tables.
+    service.write("src/main.rs", "fn main() { std::process::exit(3) }");
+    assert_eq!(service.unchanged(|| service.run("timers -- run", 3)).0, "");
+    service.write("src/main.rs", "fn main() {}");
+    assert_eq!(service.run("timers -- run", 0).0, "No timer was armed.\n");
+}
+
+/// A command that is killed or interrupted leaves nothing behind but its own folder in `target`.
+#[test]
+fn ten_ends_at_random() {
+    let _alone = alone();
+    let main = r#"
+        #[tokio::main]
+        async fn main() {
+            std::fs::write("target/id", std::process::id().to_string()).unwrap();
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+        }
+    "#;
+    let service = Service::new("service", "", main);
+    service.write("target/id", "");
+    service.cargo("update tokio --precise 1.49.0");
+    let commands =
+        ["try -- run", "timers -- run", "compare --rounds 1 -- run", "check", "try -- check"];
+    for number in 0..10 {
+        let nanos = UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
+        let pause = Duration::from_millis(u64::from(nanos / 1000 % 2000));
+        let command = commands[number % commands.len()];
+        eprintln!("{command}: killed after {pause:?}");
+        service.unchanged(|| {
+            let mut child = service.wheel(command).spawn().unwrap();
+            thread::sleep(pause);
+            service.signal(&child, ["-KILL", "-INT"][number % 2]);
+            child.wait().unwrap();
+        });
+    }
+    // A program that is measured ends with the command that measures it.
+    let log = service.signalled("compare --rounds 1 -- run", "a first run: on tokio", "-KILL");
+    let start = Instant::now();
+    let is_alive = || {
+        let id = service.read("target/id");
+        let alive = service.command("kill", "-0").arg(&id).output().unwrap();
+        id.is_empty() || alive.status.success()
+    };
+    while is_alive() {
+        assert!(start.elapsed() < Duration::from_secs(50), "{log}");
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]
-fn an_interruption_restores_everything() {
+fn two_at_once() {
     let _alone = alone();
-    let main = r#"
-        fn main() {
-            println!("it runs");
-            std::thread::sleep(std::time::Duration::from_secs(60));
-        }
-    "#;
-    let service = Service::new("interrupted", "", main);
+    let main = MAIN.replace("from_millis(1)", "from_secs(2)");
+    let service = Service::new("service", "", &main);
     service.cargo("update tokio --precise 1.49.0");
-    for (command, at) in [
-        ("try -- run", "it runs"),
-        ("try -- build --release", "running "),
-        ("compare --rounds 1 -- run", "tokio-wheel/"),
-    ] {
-        let start = Instant::now();
-        let log = service.unchanged(|| service.interrupted(command, at));
-        assert!(start.elapsed() < Duration::from_secs(50), "{log}");
-    }
+    service.unchanged(|| {
+        let both = [0, 1].map(|_| {
+            let mut command = service.wheel("try -- run");
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        let both = both.map(|child| child.wait_with_output().unwrap());
+        for output in &both {
+            assert_eq!(printed(output).0, "wheel::sleep::Sleep\n", "{}", printed(output).1);
+        }
+        let waited = both.iter().filter(|output| printed(output).1.contains("waiting for another"));
+        assert_eq!(waited.count(), 1);
+    });
 }

@@ -74,6 +74,40 @@ fn check(told: &[&str], to: Direction, before: &str, after: &str) {
     assert_eq!(file.uses_wheel, uses_wheel, "from: {before}");
 }
 
+#[test]
+fn what_users_of_the_package_notice_is_listed() {
+    let source = "pub use tokio::time::Sleep;
+use tokio::time::{Interval, error::Elapsed};
+pub enum Error {
+    Sent { at: u8 },
+    Late(
+        Elapsed,
+    ),
+}
+pub(crate) struct Hidden(Sleep);
+pub struct Clear {
+    pub at: u8,
+}
+pub fn next(
+    interval: &mut Interval,
+) {
+    let sleep: Sleep;
+}
+#[macro_export]
+macro_rules! nap { () => { tokio::time::sleep(D) } }
+";
+    let mut file = File::read(source, Direction::Forth);
+    file.list_public();
+    let left: Vec<_> = file.left.iter().map(|(line, what)| (*line, what.as_str())).collect();
+    let why = "this is public, so a type changes for users of this package";
+    let listed = [(1, "pub use tokio::time::Sleep"), (6, "pub enum Error"), (14, "pub fn next(")];
+    let macros =
+        "`#[macro_export]`: if this macro names wheel, its users need a path to tokio-wheel";
+    let listed = listed.map(|(line, item)| (line, format!("`{item}`: {why}")));
+    let listed = listed.iter().map(|(line, what)| (*line, what.as_str()));
+    assert_eq!(left, Vec::from_iter(listed.chain([(18, macros)])));
+}
+
 /// Writes a package that has this crate's name and features.
 fn write_wheel(service: &Service) {
     let head = "[package]\nname = \"tokio-wheel\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
@@ -144,7 +178,7 @@ fn a_workspace_moves_forth_and_back() {
     assert!(refusal.contains("--path") && is_as_before(), "{refusal}");
     let (told, _) = service.run("migrate --check", 1);
     let listed = ["a", "src", "lib.rs:3: `tower::timeout`: use"].join(MAIN_SEPARATOR_STR);
-    assert!(told.contains("To make these 2 changes") && is_as_before(), "{told}");
+    assert!(told.contains("To make these changes, use --write") && is_as_before(), "{told}");
     assert!(told.contains(&listed) && told.contains("--path=<DIRECTORY>"), "{told}");
     let (told, _) = service.run("migrate --write --path wheel", 0);
     // The new file has a line more.
@@ -163,4 +197,43 @@ fn a_workspace_moves_forth_and_back() {
     assert_eq!(service.read("a/src/lib.rs"), "use tokio::time;\n");
     service.write("a/src/lib.rs", FILES[3].1);
     assert!(is_as_before());
+}
+
+/// A wrong path changes nothing, and a migration that has ended early is finished.
+#[test]
+fn a_migration_that_fails_or_ends_early() {
+    let service = Service::new("early", "", "use tokio::time;\n");
+    write_wheel(&service);
+    service.write("src/other.rs", "use tokio::time;\n");
+    for path in ["/nonexistent", "wheel/src"] {
+        let (_, err) =
+            service.unchanged(|| service.run(&format!("migrate --write --path {path}"), 2));
+        assert!(err.contains("Nothing has changed"), "{err}");
+    }
+    // The sources first, as by an old version.
+    service.write("src/main.rs", "use wheel::time;\n");
+    let (out, _) = service.run("migrate --write --path wheel", 0);
+    assert!(out.contains("Changed. Now:"), "{out}");
+    assert!(service.read("Cargo.toml").contains("\ntokio-wheel = "));
+    assert_eq!(service.read("src/other.rs"), "use wheel::time;\n");
+    assert!(service.run("migrate --check", 0).0.contains("Nothing changes."));
+    // A manifest that `cargo remove` changes, although it dislikes it.
+    let manifest = service.read("Cargo.toml").replace("2024", "2021");
+    let on = "anyhow = { version = \"1\", default_features = false }\n";
+    service.write("Cargo.toml", &(manifest + on));
+    let (_, err) = service.run("migrate --write --back", 2);
+    assert!(err.contains("this has failed: cargo remove"), "{err}");
+    assert!(err.contains("The sources have changed, and perhaps the manifest"), "{err}");
+    assert_eq!(service.read("src/main.rs"), "use tokio::time;\n");
+    assert!(!service.read("Cargo.toml").contains("tokio-wheel"));
+    service.run("migrate --write --back", 0);
+}
+
+#[test]
+fn an_optional_tokio_is_listed() {
+    let service = Service::new("optional", "", "use tokio::time;\n//! use tokio::{task, time};\n");
+    let manifest = service.read("Cargo.toml").replace("\"1\",", "\"1\", optional = true,");
+    service.write("Cargo.toml", &manifest);
+    let (out, _) = service.run("migrate", 0);
+    assert!(out.contains("Cargo.toml: tokio is optional: make"), "{out}");
 }

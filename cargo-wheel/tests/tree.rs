@@ -58,7 +58,7 @@ const COMMIT: &str = "git init --quiet && git add --all --force && \
 #[test]
 fn the_manifests_are_what_the_command_writes() {
     let _alone = alone();
-    let service = Service::new("manifests", "", MAIN);
+    let service = Service::new("service", "", MAIN);
     service.run("patch", 0);
     let version = tokio();
     let by_git = format!("git = \"https://github.com/tokio-rs/tokio\", tag = \"tokio-{version}\"");
@@ -106,7 +106,7 @@ fn the_copy_has_what_this_crate_depends_on() {
 #[test]
 fn the_guard_fails_to_build_on_another_tokio() {
     let _alone = alone();
-    let service = example("service", "guarded");
+    let service = example("service", "service");
     let manifest = service.read("Cargo.toml");
     assert_eq!(service.cargo("run"), "wheel::sleep::Sleep\n");
     // An older tokio, and the same one, in a lock file from before the patch.
@@ -129,7 +129,7 @@ fn the_guard_fails_to_build_on_another_tokio() {
 #[test]
 fn the_differences_are_those_of_the_page() {
     let _alone = alone();
-    let service = example("differences", "differences");
+    let service = example("differences", "service");
     let config = "patch.crates-io.tokio.path='whole-tree/tokio'";
     service.cargo(&format!("--config {config} test"));
     let unstable = format!("--config {config} test --test driver_task");
@@ -144,7 +144,7 @@ fn the_differences_are_those_of_the_page() {
 #[test]
 fn the_committed_manifests_work_by_git() {
     let _alone = alone();
-    let service = example("service", "by-git");
+    let service = example("service", "service");
     let [real, ours] = ["tokio.git", "ours.git"].map(|name| service.0.join(name));
     fs::create_dir(&real).unwrap();
     copy(&service.0.join("whole-tree/real"), &real);

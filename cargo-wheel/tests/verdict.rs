@@ -5,8 +5,11 @@ mod verdict;
 
 use verdict::{Measure, TINY, verdict};
 
+/// Four rounds, each twice if there are two.
 fn measure(name: &str, more_is_better: Option<bool>, rounds: &[[f64; 2]]) -> Measure {
-    Measure { name: name.to_owned(), rounds: rounds.to_vec(), more_is_better, least: TINY }
+    let rounds = rounds.iter().cycle().take(rounds.len().next_multiple_of(4));
+    let rounds = rounds.map(|round| round.to_vec()).collect();
+    Measure { name: name.to_owned(), rounds, more_is_better, least: TINY }
 }
 
 #[test]
@@ -20,19 +23,21 @@ fn each_sentence() {
     let tiny = || measure("CPU", Some(false), &[[0.002, 0.004], [0.002, 0.004]]);
     let milliseconds = || Measure { least: 0.0, ..tiny() };
     let check = |measures: &[Measure], sentence: &str, is_slower| {
-        assert_eq!(verdict(measures), (sentence.to_owned(), is_slower));
+        let told = verdict(measures, [0, 1], ["A", "B"]);
+        assert_eq!(told, (sentence.to_owned(), is_slower));
     };
-    check(
-        &[same(), shown(), small(), tiny()],
-        "No difference beyond the spread of the rounds.",
-        false,
-    );
-    check(&[worse()], "Slower on tokio-wheel: 2.00 times the latency.", true);
-    check(&[milliseconds()], "Slower on tokio-wheel: 2.00 times the CPU.", true);
-    let both = "Faster on tokio-wheel: 0.50 times the CPU, 3.00 times the calls.";
+    check(&[same(), shown(), small(), tiny()], "No clear difference between A and B.", false);
+    check(&[worse()], "B is slower than A: 2.00 times the latency.", true);
+    check(&[milliseconds()], "B is slower than A: 2.00 times the CPU.", true);
+    let both = "B is faster than A: 0.50 times the CPU, 3.00 times the calls.";
     check(&[same(), less(), more()], both, false);
-    let but = "Faster on tokio-wheel: 0.50 times the CPU; but 2.00 times the latency.";
+    let but = "B is faster than A: 0.50 times the CPU; but 2.00 times the latency.";
     check(&[less(), worse()], but, false);
-    let but = "Slower on tokio-wheel: 2.00 times the latency; but 0.50 times the CPU.";
+    let but = "B is slower than A: 2.00 times the latency; but 0.50 times the CPU.";
     check(&[worse(), less()], but, true);
+    // Noise of few rounds, and a load that may take a fixed time, judge nothing.
+    let mut few = worse();
+    few.rounds.truncate(3);
+    check(&[shown(), few], "No verdict: that takes 4 rounds or more.", false);
+    assert!(verdict(&[shown()], [0, 1], ["A", "B"]).0.starts_with("No verdict: a load may"));
 }

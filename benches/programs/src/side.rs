@@ -112,6 +112,8 @@ impl Side {
         };
         cargo.args(["build", "--release", "--bin", program.binary]);
         cargo.args(["--features", &features]);
+        // Without this, `cargo wheel` would build in a folder of its own.
+        cargo.arg("--target-dir").arg(&target);
         finished(cargo.current_dir(folder).env("CARGO_TARGET_DIR", &target))?;
         Ok(target.join("release").join(program.binary))
     }

@@ -17,15 +17,16 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use cargo_metadata::Package;
 use similar::TextDiff;
 
 use self::manifest::{back, forth};
 use self::moves::Direction;
 use self::rewrite::File;
+use crate::packages::{shown, sources};
 use crate::process;
-use crate::service::{Service, shown, sources};
+use crate::service::Service;
 use crate::tree;
 
 #[derive(clap::Args)]
@@ -40,7 +41,7 @@ pub(crate) struct Options {
     #[arg(long)]
     back: bool,
     /// Depend on tokio-wheel in this directory
-    #[arg(long, value_name = "CRATE", conflicts_with = "git")]
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "git")]
     path: Option<PathBuf>,
     /// Depend on tokio-wheel in this git repository
     #[arg(long, value_name = "URL")]
@@ -80,28 +81,52 @@ pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
         changes.add_package(package, options)?;
     }
     if options.write {
-        for (path, _, after) in &changes.files {
-            fs::write(path, after).with_context(|| shown(path))?;
-        }
-        for arguments in &changes.commands {
-            let mut cargo = process::cargo();
-            cargo.args(arguments);
-            ensure!(process::run(cargo)?.success(), "cargo has not changed the manifest");
-        }
+        changes.write(service, options)?;
     }
-    let count = changes.files.len() + changes.commands.len();
+    let is_nothing = changes.files.is_empty() && changes.commands.is_empty();
     let source = if is_open { format!(", and {SOURCE}") } else { String::new() };
-    let advice = match (count, options.write) {
-        (0, _) => "Nothing changes.".to_owned(),
-        (_, true) => format!("Made {count} changes. Now: cargo fmt && cargo check --all-targets"),
-        (_, false) => format!("To make these {count} changes, use --write{source}."),
+    let advice = match (is_nothing, options.write) {
+        (true, _) => "Nothing changes.".to_owned(),
+        (_, true) => "Changed. Now: cargo fmt && cargo test".to_owned(),
+        (_, false) => format!("To make these changes, use --write{source}."),
     };
     // If the output is a closed pipe, this fails, so the files have been written before.
     writeln!(io::stdout(), "{}\n{advice}", changes.report())?;
-    Ok(u8::from(options.check && count > 0))
+    Ok(u8::from(options.check && !is_nothing))
 }
 
 impl Changes {
+    /// A manifest first gets what the sources need, and loses last what they no longer need. So when
+    /// this ends early, another run does the rest.
+    fn write(&self, service: &Service, options: &Options) -> Result<()> {
+        let members = service.packages.iter().map(|package| package.manifest_path.clone().into());
+        let manifests = members.chain([service.manifest()]).map(|path| Ok((read(&path)?, path)));
+        let before: Vec<_> = manifests.collect::<Result<_>>()?;
+        let sources = || {
+            let mut files = self.files.iter();
+            files.try_for_each(|(path, _, after)| {
+                fs::write(path, after).with_context(|| shown(path))
+            })
+        };
+        if options.back {
+            sources()?;
+        }
+        for arguments in &self.commands {
+            let mut cargo = process::cargo();
+            if process::run(cargo.args(arguments))?.success() {
+                continue;
+            }
+            let failed = format!("this has failed: cargo {}", arguments.join(" "));
+            ensure!(
+                !options.back,
+                "{failed}\nThe sources have changed, and perhaps the manifest: look at it, and run this again"
+            );
+            before.iter().try_for_each(|(text, path)| process::put(path, text))?;
+            bail!("{failed}\nNothing has changed");
+        }
+        if options.back { Ok(()) } else { sources() }
+    }
+
     fn add_package(&mut self, package: &Package, options: &Options) -> Result<()> {
         let to = if options.back { Direction::Back } else { Direction::Forth };
         let (mut uses_wheel, mut needs) = (false, BTreeSet::new());
@@ -113,12 +138,22 @@ impl Changes {
             let after = file.text();
             // With --write, the lines are those of the new file.
             let listed = if options.write { &after } else { &before };
-            for (line, what) in File::read(listed, to).left {
+            let mut listed = File::read(listed, to);
+            if before != after {
+                listed.list_public();
+            }
+            for (line, what) in listed.left {
                 self.left.push(format!("{}:{line}: {what}", shown(&path)));
             }
             if before != after {
                 self.files.push((path, before, after));
             }
+        }
+        let is_optional = package.dependencies.iter().any(|on| on.name == "tokio" && on.optional);
+        if is_optional && uses_wheel && to == Direction::Forth {
+            let manifest = shown(package.manifest_path.as_std_path());
+            self.left
+                .push(format!("{manifest}: tokio is optional: make tokio-wheel optional, too"));
         }
         self.commands.extend(match to {
             Direction::Forth if uses_wheel => forth(package, &needs, &options.source()),

@@ -24,7 +24,7 @@ pub(crate) struct File<'a> {
     pub(crate) edits: Vec<(Range<usize>, String)>,
     /// Lines that are left alone, with the reason or with advice.
     pub(crate) left: Vec<(usize, String)>,
-    /// Whether an edit names tokio-wheel, or, on the way back, the file still uses it.
+    /// Whether an edit names tokio-wheel, or the file still uses it.
     pub(crate) uses_wheel: bool,
     /// The features of tokio-wheel that the file needs, or on the way back the packages.
     pub(crate) needs: BTreeSet<&'static str>,
@@ -71,7 +71,6 @@ impl<'a> File<'a> {
     /// Lists where the type of an error is asked for, as by `error.is::<Elapsed>()`. No compiler
     /// notices if the error is another crate's.
     fn list_casts(&mut self) {
-        let regex = |text: &str| Regex::new(text).expect("a regular expression");
         let renamed = regex(r"\bElapsed\s+as\s+(\w+)");
         let renamed = renamed.captures_iter(self.source).map(|found| found.extract().1);
         let names: Vec<_> = renamed.map(|[name]| name).chain(["Elapsed"]).collect();
@@ -81,6 +80,26 @@ impl<'a> File<'a> {
         for cast in casts.captures_iter(self.source).filter_map(|found| found.get(1)) {
             self.leave(cast.start(), &format!("{}::<Elapsed>", cast.as_str()), CHECK);
         }
+    }
+
+    /// Lists what users of the package notice: public items that contain a type that changes, and
+    /// exported macros.
+    pub(crate) fn list_public(&mut self) {
+        let types = regex(r"\b(Elapsed|Interval|Sleep)\b");
+        // An item ends before its body, or with it if it is a type's.
+        let item = r"(?m)^[ \t]*pub (?:(?:struct|enum|trait)\b[^;{]*(?:\{(?:[^}]|\}[^\n])*\n[ \t]*\}|;)|[^;{]*)";
+        for found in regex(item).find_iter(self.source) {
+            if let Some(name) = types.find(found.as_str()) {
+                let item = found.as_str().trim_start().lines().next().unwrap_or_default();
+                let why = "this is public, so a type changes for users of this package";
+                self.leave(found.start() + name.start(), item.trim_end_matches(" {"), why);
+            }
+        }
+        for found in regex(r"#\[macro_export\b").find_iter(self.source) {
+            let why = "if this macro names wheel, its users need a path to tokio-wheel";
+            self.leave(found.start(), "#[macro_export]", why);
+        }
+        self.left.sort_by_key(|(line, _)| *line);
     }
 
     fn walk(&mut self, stream: TokenStream) {
@@ -97,8 +116,9 @@ impl<'a> File<'a> {
                     1
                 }
                 TokenTree::Group(_) | TokenTree::Literal(_) => {
-                    let old = self.direction.old_path();
-                    if self.text_of(tree).contains(old) {
+                    let (old, text) = (self.direction.old_path(), self.text_of(tree));
+                    let imports = text.contains("use tokio::{") && text.contains("time");
+                    if text.contains(old) || imports && self.direction == Direction::Forth {
                         let start = tree.span().byte_range().start;
                         self.leave(start, old, "this is in a string or a doc comment");
                     }
@@ -147,8 +167,10 @@ impl<'a> File<'a> {
 
     /// Lists a path that stays, if it has to do with timers.
     pub(crate) fn list(&mut self, at: usize, path: &[&str]) {
+        // On the way forth, what has moved before may still lack its dependency.
         let is_wheel = path.len() > 1 && path[0] == "wheel";
-        self.uses_wheel |= is_wheel && self.direction == Direction::Back;
+        let is_moved = Direction::Back.moves(path).is_some();
+        self.uses_wheel |= is_wheel && (self.direction == Direction::Back || is_moved);
         if let Some(advice) = self.direction.advice(path) {
             self.leave(at, &path.join("::"), advice);
         }
@@ -162,4 +184,8 @@ impl<'a> File<'a> {
 
 pub(crate) fn is(tree: &TokenTree, sign: char) -> bool {
     matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign)
+}
+
+fn regex(text: &str) -> Regex {
+    Regex::new(text).expect("a regular expression")
 }

@@ -1,5 +1,6 @@
 //! A small service, and the commands that run on it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
@@ -76,18 +77,36 @@ impl Service {
         (out, err)
     }
 
-    /// Fails if a command changes the manifest or the lock file, which may be absent.
+    /// Returns the files of the service, and their texts.
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.0.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.file_name().unwrap() != "log" {
+                    found.insert(path.clone(), fs::read(path).unwrap());
+                }
+            }
+        }
+        found
+    }
+
+    /// Fails if a command changes a file of the service, or adds one.
     pub(crate) fn unchanged<T>(&self, command: impl FnOnce() -> T) -> T {
-        let files = || ["Cargo.toml", "Cargo.lock"].map(|file| fs::read(self.0.join(file)).ok());
-        let before = files();
+        let before = self.files();
         let result = command();
-        assert!(files() == before, "the manifest or the lock file has changed");
-        assert!(!self.0.join("whole-tree").exists());
+        let after = self.files();
+        let changed = after.iter().filter(|(path, text)| before.get(*path) != Some(*text));
+        assert_eq!(Vec::from_iter(changed.map(|(path, _)| path)), Vec::<&PathBuf>::new());
+        assert_eq!(before.len(), after.len());
         result
     }
 
-    /// Starts a command, interrupts it when it prints a text, and returns what it printed.
-    pub(crate) fn interrupted(&self, arguments: &str, at: &str) -> String {
+    /// Starts a command, sends it a signal when it prints a text, and returns what it printed.
+    pub(crate) fn signalled(&self, arguments: &str, at: &str, signal: &str) -> String {
         let log = self.0.join("log");
         let (out, err) =
             (fs::File::create(&log).unwrap(), fs::File::options().append(true).open(&log).unwrap());
@@ -98,15 +117,15 @@ impl Service {
             assert!(child.try_wait().unwrap().is_none(), "{}", self.read("log"));
             thread::sleep(Duration::from_millis(20));
         }
-        interrupt(&child);
+        self.signal(&child, signal);
         assert!(!child.wait().unwrap().success());
         self.read("log")
     }
-}
 
-fn interrupt(child: &Child) {
-    let killed = Command::new("kill").arg("-INT").arg(child.id().to_string()).status();
-    assert!(killed.unwrap().success());
+    pub(crate) fn signal(&self, child: &Child, signal: &str) {
+        let killed = Command::new("kill").arg(signal).arg(child.id().to_string()).status();
+        assert!(killed.unwrap().success());
+    }
 }
 
 pub(crate) fn printed(output: &Output) -> (String, String) {
