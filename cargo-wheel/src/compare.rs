@@ -55,7 +55,7 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     sides.push(Side { is_counted: true, ..Side::new("tokio-wheel", wheel)? });
     for (at, side) in sides.iter().enumerate() {
         eprintln!("building on {}", side.name);
-        let built = process::run(&mut side.cargo(options)?)?;
+        let built = process::run(&mut side.service.cargo(&options.cargo.arguments)?)?;
         ensure!(built.success(), "cargo has failed: {built}");
         // What is wrong with the command or the program is found before the next build.
         if at == 0 {
@@ -78,28 +78,22 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     print(&measures, &names);
     println!("All sides have tokio {TOKIO} and the same other packages.");
     if options.alternative {
-        println!(
-            "alternative: Tokio's own, by --cfg tokio_unstable and Builder::enable_alt_timer()."
-        );
-    }
-    let armed = measures.iter().find(|one| one.name.starts_with("timers armed"));
-    let armed = armed.map_or(0.0, |one| one.side(names.len() - 1).median);
-    if armed < MANY {
-        println!(
-            "{} timers are armed per second. Gains begin at about {}.",
-            short(armed),
-            short(MANY)
-        );
+        println!("alternative: with --cfg tokio_unstable and Builder::enable_alt_timer().");
     }
     let last = names.len() - 1;
+    let armed = measures.iter().find(|one| one.name.starts_with("timers armed"));
+    let armed = armed.map_or(0.0, |one| one.side(last).median);
+    if armed < MANY {
+        let (armed, many) = (short(armed), short(MANY));
+        println!("{armed} timers are armed per second. Gains begin at about {many}.");
+    }
     let pairs = [[0, last], [0, 1], [1, last]];
-    let pairs = &pairs[..if options.alternative { 3 } else { 1 }];
-    let mut sentences: Vec<_> =
-        pairs.iter().map(|pair| verdict(&measures, *pair, pair.map(|at| names[at]))).collect();
-    let is_slower = sentences[0].1;
+    let pairs = pairs[..2 * last - 1].iter();
+    let sentences = pairs.map(|pair| verdict(&measures, *pair, pair.map(|at| names[at])));
+    let mut sentences: Vec<_> = sentences.collect();
     sentences.dedup();
     sentences.iter().for_each(|(sentence, _)| println!("{sentence}"));
-    Ok(u8::from(is_slower))
+    Ok(u8::from(sentences[0].1))
 }
 
 /// A number of a round: what it is, whether more is better (`None`: not judged), the least
@@ -144,15 +138,9 @@ impl Side {
         Ok(Side { name, service: measure::measured(service)?, is_counted: false })
     }
 
-    /// Returns the command that builds this side, and with a report also runs and measures it.
-    fn cargo(&self, options: &Options) -> Result<std::process::Command> {
-        process::go_on()?;
-        self.service.cargo(&options.cargo.arguments)
-    }
-
     fn round(&self, round: &str, options: &Options) -> Result<Vec<Number>> {
         eprintln!("{round}: on {}", self.name);
-        let mut cargo = self.cargo(options)?;
+        let mut cargo = self.service.cargo(&options.cargo.arguments)?;
         let folder = measure::report_to(&self.service, &mut cargo)?;
         process::log_to(&mut cargo, &folder.join("log"))?;
         let mut running = Running::start(&mut cargo, true)?;
@@ -162,7 +150,10 @@ impl Side {
         let printed = ["log", "load"].map(read).concat();
         // The cause stands first.
         let failed = |error: anyhow::Error| anyhow!("{error:#}\n{printed}");
-        let load = load.map_err(failed)?;
+        let (status, load) = load.map_err(failed)?;
+        if load.is_none() && !status.success() {
+            return Err(failed(anyhow!("the program has failed: {status}")));
+        }
         let [wall, user, system, switches, peak] = measure::taken(&folder).map_err(failed)?;
         let wall = load.unwrap_or(wall);
         let mut numbers = Vec::new();

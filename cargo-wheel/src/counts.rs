@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal as _, stdin};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
@@ -16,8 +16,6 @@ use crate::measure::{self, Load};
 use crate::process::{self, Running};
 use crate::service::Service;
 use crate::tree::{self, Kind};
-
-const EVERY: Duration = Duration::from_secs(5);
 
 /// More lines are not printed.
 const MOST: usize = 20;
@@ -110,37 +108,22 @@ pub(crate) fn table(titles: impl IntoIterator<Item = String>) -> Table {
     table
 }
 
-/// Runs a program on a tree that counts, and prints the table every few seconds and at its end.
+/// Runs a program on a tree that counts, and prints the table at its end.
 pub(crate) fn timers(service: &Service, options: &Options) -> Result<u8> {
-    let mut service = tree::patched(service, Kind::Counting)?;
-    if options.load.load.is_some() {
-        service = measure::measured(service)?;
-        let built = process::run(&mut service.cargo(&options.cargo.arguments)?)?;
-        anyhow::ensure!(built.success(), "cargo has failed: {built}");
+    let service = measure::measured(tree::patched(service, Kind::Counting)?)?;
+    let built = process::run(&mut service.cargo(&options.cargo.arguments)?)?;
+    if !built.success() {
+        return Ok(process::code(built));
     }
     let mut command = service.cargo(&options.cargo.arguments)?;
     let folder = measure::report_to(&service, &mut command)?;
     command.env("CARGO_WHEEL_LINES", "1");
     let is_apart = options.load.load.is_some() || !stdin().is_terminal();
     let mut running = Running::start(&mut command, is_apart)?;
-    if options.load.load.is_some() {
-        measure::drive(&folder, &mut running, &options.load)?;
-        Report::read(&folder)?.print();
-        return Ok(0);
+    let (status, load) = measure::drive(&folder, &mut running, &options.load)?;
+    let report = Report::read(&folder)?;
+    if report.seconds > 0.0 || status.success() {
+        report.print();
     }
-    let mut printed = Instant::now();
-    loop {
-        let status = running.poll()?;
-        if status.is_some() || printed.elapsed() > EVERY {
-            let report = Report::read(&folder)?;
-            // Nothing runs while cargo builds, or if the build has failed.
-            if report.seconds > 0.0 || status.is_some_and(|status| status.success()) {
-                report.print();
-            }
-            printed = Instant::now();
-        }
-        if let Some(status) = status {
-            return Ok(process::code(status));
-        }
-    }
+    Ok(if load.is_some() { 0 } else { process::code(status) })
 }

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
-use std::{env, process::id, thread};
+use std::{env, thread};
 
 use anyhow::{Context as _, Result, ensure};
 use toml_edit::{Array, Value};
@@ -19,6 +19,9 @@ pub(crate) const VARIABLE: &str = "CARGO_WHEEL_REPORT";
 
 /// A server's time to start before the load.
 const START: Duration = Duration::from_secs(1);
+
+/// A server's time to end after the signal.
+const END: Duration = Duration::from_secs(10);
 
 /// After this time, a program that runs without a load may be a server.
 const LONG: Duration = Duration::from_secs(30);
@@ -48,28 +51,31 @@ pub(crate) fn report_to(service: &Service, cargo: &mut Command) -> Result<PathBu
     // It may not be there yet.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
-    cargo.env(VARIABLE, &folder).env("CARGO_WHEEL_PARENT", id().to_string());
+    cargo.env(VARIABLE, &folder).env("CARGO_WHEEL_PARENT", std::process::id().to_string());
     Ok(folder)
 }
 
-/// Runs a program to its end. A server runs as long as the load, whose seconds this returns.
-pub(crate) fn drive(folder: &Path, program: &mut Running, load: &Load) -> Result<Option<f64>> {
+/// Runs a program to its end, and returns its status. A server runs as long as the load, whose seconds
+/// this returns.
+pub(crate) fn drive(
+    folder: &Path,
+    program: &mut Running,
+    load: &Load,
+) -> Result<(ExitStatus, Option<f64>)> {
+    let start = Instant::now();
     let Some(command) = &load.load else {
-        let start = Instant::now();
         let mut is_told = false;
-        let status = loop {
+        loop {
             if let Some(status) = program.poll()? {
-                break status;
+                return Ok((status, None));
             }
-            if !is_told && start.elapsed() > LONG && folder.join("id").exists() {
+            if !is_told && start.elapsed() > LONG {
                 is_told = true;
                 eprintln!(
                     "the program is still running: a server needs --load, which also ends it"
                 );
             }
-        };
-        ensure!(status.success(), "the program has failed: {status}");
-        return Ok(None);
+        }
     };
     while !folder.join("id").exists() {
         ensure!(program.poll()?.is_none(), "the server has not started");
@@ -85,15 +91,13 @@ pub(crate) fn drive(folder: &Path, program: &mut Running, load: &Load) -> Result
     ensure!(status.success(), "the load has failed: {status}");
     process::signal(fs::read_to_string(folder.join("id"))?.parse()?, &load.signal)?;
     let start = Instant::now();
-    while program.poll()?.is_none() {
-        let is_late = start.elapsed() > Duration::from_secs(10);
-        ensure!(
-            !is_late,
-            "the server is still running 10 s after {}: try another --signal",
-            load.signal
-        );
+    loop {
+        if let Some(status) = program.poll()? {
+            return Ok((status, Some(seconds)));
+        }
+        let (is_late, signal) = (start.elapsed() > END, &load.signal);
+        ensure!(!is_late, "the server is still running 10 s after {signal}: try another --signal");
     }
-    Ok(Some(seconds))
 }
 
 /// Wall time, user CPU and system CPU in seconds, context switches, and peak memory in megabytes.
@@ -112,7 +116,7 @@ pub(crate) fn measure(program: &[OsString]) -> Result<u8> {
     let id = child.id();
     fs::write(folder.join("id"), id.to_string())?;
     thread::spawn(move || {
-        while process::is_alive(parent) {
+        while process::signal(parent, "").is_ok() {
             thread::sleep(Duration::from_millis(200));
         }
         let _ = process::signal(id.cast_signed(), "SIGKILL");
@@ -131,10 +135,9 @@ pub(crate) fn measure(program: &[OsString]) -> Result<u8> {
 #[cfg(unix)]
 fn usage() -> Result<Taken> {
     use nix::sys::resource::{UsageWho, getrusage};
-    use nix::sys::time::{TimeVal, TimeValLike as _};
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
-    let (user, system) = (seconds(usage.user_time()), seconds(usage.system_time()));
+    let [user, system] = [usage.user_time(), usage.system_time()]
+        .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6);
     // In kilobytes, except on Apple's systems.
     let unit = if cfg!(target_vendor = "apple") { 1e6 } else { 1e3 };
     let switches = usage.voluntary_context_switches() as f64;

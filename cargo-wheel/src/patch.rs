@@ -1,15 +1,17 @@
 //! Patches a service's tree to stay, proves what that has written, and undoes it.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use cargo_lock::Lockfile;
+use cargo_metadata::Package;
 
 use crate::packages::{self, TABLES, shown};
 use crate::process::put;
 use crate::service::Service;
-use crate::tree::{self, Files, Kind, MARK, TOKIO};
+use crate::tree::{self, Kind, MARK, TOKIO};
 
 /// The folder of the tree in a workspace. It also has the lock file of before and after.
 const FOLDER: &str = "whole-tree";
@@ -24,29 +26,12 @@ const END: &str = "# cargo wheel patch: end\n";
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Take back an earlier patch
-    #[arg(long, conflicts_with = "git")]
+    #[arg(long)]
     undo: bool,
     /// Prove by checksums that an earlier patch has the registry's Tokio, and write a lock file for
     /// cargo-audit
-    #[arg(long, conflicts_with_all = ["git", "undo"])]
+    #[arg(long, conflicts_with = "undo")]
     verify: bool,
-    /// Patch from tokio-wheel's repository, instead of writing sources into the workspace
-    #[arg(long, value_name = "URL")]
-    git: Option<String>,
-    /// The release of tokio-wheel to take from there
-    #[arg(long, requires = "git")]
-    tag: Option<String>,
-}
-
-impl Options {
-    /// Returns where a package of the tree comes from, as in its table in a manifest.
-    fn source(&self, package: &str) -> String {
-        match (&self.git, &self.tag) {
-            (None, _) => format!("path = \"{package}\""),
-            (Some(url), None) => format!("git = \"{url}\""),
-            (Some(url), Some(tag)) => format!("git = \"{url}\"\ntag = \"{tag}\""),
-        }
-    }
 }
 
 pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
@@ -59,48 +44,38 @@ pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
     tree::has_no_other_patch(service)?;
     let folder = service.root.join(FOLDER);
     ensure!(!folder.exists(), "{}: remove this first", folder.display());
-    if let Err(error) = write(service, options) {
-        // It may not be there yet.
-        let _ = fs::remove_dir_all(&folder);
+    if let Err(error) = write(service, &folder) {
+        fs::remove_dir_all(&folder)?;
         return Err(error);
     }
+    let (root, guard) = (service.root.display(), guard(service));
+    println!("patched: all crates in {root} now use tokio-wheel's timers, and tokio {TOKIO}{MARK}");
     println!(
-        "patched: all crates in {} now use tokio-wheel's timers, and tokio {TOKIO}{MARK}",
-        service.root.display()
-    );
-    println!(
-        "If another tokio is ever locked, cargo only warns. To make that an error, write in {}",
-        guarded(service, options)
+        "If another tokio is ever locked, cargo only warns. To make that an error, write in {guard}"
     );
     println!("For a proof of what was written, and for cargo-audit: cargo wheel patch --verify");
     Ok(0)
 }
 
 /// Returns where the guard may stand, and its line.
-fn guarded(service: &Service, options: &Options) -> String {
-    let uses = |package: &&cargo_metadata::Package| {
-        package.dependencies.iter().any(|on| on.name == "tokio")
-    };
+fn guard(service: &Service) -> String {
+    let uses = |package: &&Package| package.dependencies.iter().any(|on| on.name == "tokio");
     let package = service.packages.iter().find(uses).or(service.packages.first());
-    let manifest =
-        package.map_or(service.manifest(), |package| package.manifest_path.clone().into());
-    let inside = manifest.parent().and_then(|folder| folder.strip_prefix(&service.root).ok());
-    let up = inside.map(|inside| "../".repeat(inside.components().count()));
-    let up = up.unwrap_or_else(|| format!("{}/", service.root.display()));
-    let source = options.source(&format!("{up}{FOLDER}/guard")).replace('\n', ", ");
-    format!("{}, below [dependencies]:\n    {GUARD} = {{ {source} }}", shown(&manifest))
+    let manifest = package.map(|package| package.manifest_path.clone().into());
+    let manifest: PathBuf = manifest.unwrap_or(service.manifest());
+    let depth = manifest.strip_prefix(&service.root).ok().map(|path| path.components().count() - 1);
+    let up = depth.map_or(format!("{}/", service.root.display()), |depth| "../".repeat(depth));
+    let manifest = shown(&manifest);
+    format!("{manifest}, below [dependencies]:\n    {GUARD} = {{ path = \"{up}{FOLDER}/guard\" }}")
 }
 
 /// Changes the workspace last, when all is known.
-fn write(service: &Service, options: &Options) -> Result<()> {
-    let folder = service.root.join(FOLDER);
-    if options.git.is_none() {
-        tree::write(&folder, &tree::files(service, Kind::Patch)?.0)?;
-    }
+fn write(service: &Service, folder: &Path) -> Result<()> {
+    tree::write(folder, &tree::files(service, Kind::Patch)?.0)?;
     let manifest = fs::read_to_string(service.manifest())?;
     let end = if manifest.ends_with('\n') { "" } else { "\n" };
-    let source = options.source(&format!("{FOLDER}/tokio"));
-    let manifest = format!("{manifest}{end}{BEGIN}[patch.crates-io.tokio]\n{source}\n{END}");
+    let section = format!("[patch.crates-io.tokio]\npath = \"{FOLDER}/tokio\"\n");
+    let manifest = format!("{manifest}{end}{BEGIN}{section}{END}");
     let copy = service.copy("patch")?;
     fs::remove_file(copy.manifest())?;
     put(&copy.manifest(), &manifest)?;
@@ -133,19 +108,17 @@ fn undo(service: &Service) -> Result<u8> {
         Some(lock.to_string())
     };
     let is_kept = !lock.exists() || unguarded(&folder.join(LOCKS[1])) == unguarded(&lock);
-    put(&path, format!("{before}{after}"))?;
+    // The manifest last, so that another run finishes this one.
     match fs::read(folder.join(LOCKS[0])) {
         Ok(before) if is_kept => put(&lock, before)?,
-        Err(_) if is_kept && lock.exists() => fs::remove_file(&lock)?,
-        Err(_) if is_kept => {}
+        Err(_) if is_kept => drop(fs::remove_file(&lock)),
         _ => put(&lock, tree::unpatched(service.read_lock()?))?,
     }
+    put(&path, format!("{before}{after}"))?;
     fs::remove_dir_all(&folder)?;
     let lock = if is_kept { "is as before" } else { "has changed since, and keeps its versions" };
-    println!(
-        "no longer patched: all crates in {} use Tokio's timers. Cargo.lock {lock}",
-        service.root.display()
-    );
+    let root = service.root.display();
+    println!("no longer patched: all crates in {root} use Tokio's timers. Cargo.lock {lock}");
     Ok(0)
 }
 
@@ -155,31 +128,22 @@ fn verify(service: &Service) -> Result<u8> {
     let lock = service.read_lock()?;
     ensure!(tree::is_patched(&lock), "{}: not patched", service.root.display());
     let folder = service.root.join(FOLDER);
-    let found: Files = tree::read(&folder)?;
-    let mut differing = Vec::new();
-    if found.contains_key(Path::new("tokio/Cargo.toml")) {
-        let (files, checksum) = tree::files(service, Kind::Patch)?;
-        let names = found.keys().chain(files.keys().filter(|name| !found.contains_key(*name)));
-        let names = names.filter(|name| !LOCKS.iter().any(|lock| name.ends_with(lock)));
-        differing.extend(names.filter(|name| found.get(*name) != files.get(*name)).cloned());
-        println!("tokio-{TOKIO}.crate has the SHA-256 of the registry's index: {checksum}");
-        match differing.is_empty() {
-            true => println!(
-                "{}: the {} files of real are those of that package, without its tests. All others are what this cargo wheel writes.",
-                shown(&folder),
-                files.keys().filter(|name| name.starts_with("real")).count()
-            ),
-            false => println!("{}: these files differ:", shown(&folder)),
-        }
-        differing.iter().for_each(|name| println!("  {}", name.display()));
-    } else {
-        println!(
-            "The patch is not from {}, so there are no sources to compare. Cargo.lock names their commit.",
-            shown(&folder)
-        );
+    let found = tree::read(&folder)?;
+    let (files, checksum) = tree::files(service, Kind::Patch)?;
+    let names: BTreeSet<_> = found.keys().chain(files.keys()).collect();
+    let names = names.into_iter().filter(|name| !LOCKS.iter().any(|lock| name.ends_with(lock)));
+    let differing: Vec<_> = names.filter(|name| found.get(*name) != files.get(*name)).collect();
+    println!("tokio-{TOKIO}.crate has the SHA-256 of the registry's index: {checksum}");
+    let folder = shown(&folder);
+    if differing.is_empty() {
+        let count = files.keys().filter(|name| name.starts_with("real")).count();
+        println!("{folder}/real: {count} files, each as in that package, which also has tests");
+        println!("{folder}: all other files are those that this cargo wheel writes");
     }
+    differing.iter().for_each(|name| println!("{folder}/{}: this differs", name.display()));
     let file = service.target.join("audit.lock");
     put(&file, tree::unpatched(lock))?;
-    println!("Advisories for Tokio, which the patch hides: cargo audit --file {}", shown(&file));
+    let file = shown(&file);
+    println!("Advisories for Tokio, which the patch hides: cargo audit --file '{file}'");
     Ok(u8::from(!differing.is_empty()))
 }

@@ -23,29 +23,20 @@ pub(crate) fn go_on() -> Result<()> {
     Ok(())
 }
 
-/// Signals a process, or the group `-id` if `id` is negative.
+/// Signals a process, or the group `-id` if `id` is negative. Without a signal, this fails if there is
+/// none.
 #[cfg(unix)]
 pub(crate) fn signal(id: i32, name: &str) -> Result<()> {
     use nix::{sys::signal, unistd::Pid};
-    let signal: signal::Signal =
-        name.parse().with_context(|| format!("there is no signal {name}"))?;
+    let signal: Option<signal::Signal> = name.parse().ok();
     Ok(signal::kill(Pid::from_raw(id), signal)?)
 }
 
 /// Returns the name of a signal, if there is one.
-pub(crate) fn signal_name(name: &str) -> Result<String, String> {
+pub(crate) fn signal_name(name: &str) -> Result<String> {
     #[cfg(unix)]
-    let _: nix::sys::signal::Signal =
-        name.parse().map_err(|_| "write it as in SIGTERM or SIGINT")?;
+    name.parse::<nix::sys::signal::Signal>().context("write it as in SIGTERM or SIGINT")?;
     Ok(name.to_owned())
-}
-
-/// Returns `false` if there is no process of this number. Other systems than Unix do not say.
-pub(crate) fn is_alive(id: i32) -> bool {
-    #[cfg(unix)]
-    return nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), None).is_ok();
-    #[cfg(not(unix))]
-    return id != 0;
 }
 
 #[cfg(not(unix))]
@@ -58,7 +49,6 @@ pub(crate) struct Running {
     child: Child,
     /// Whether the program has a process group of its own.
     is_apart: bool,
-    is_interrupted: bool,
 }
 
 impl Running {
@@ -70,16 +60,15 @@ impl Running {
             std::os::unix::process::CommandExt::process_group(command, 0);
         }
         let child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
-        Ok(Running { child, is_apart, is_interrupted: false })
+        Ok(Running { child, is_apart })
     }
 
-    /// Returns the status if the program has ended. If it runs apart, it is interrupted if this
-    /// command is.
+    /// Returns the status if the program has ended. Fails if this command was interrupted, except for
+    /// a program that a terminal has interrupted, too.
     pub(crate) fn poll(&mut self) -> Result<Option<ExitStatus>> {
         thread::sleep(Duration::from_millis(10));
-        if !self.is_interrupted && go_on().is_err() {
-            self.is_interrupted = true;
-            self.signal("SIGINT");
+        if self.is_apart {
+            go_on()?;
         }
         Ok(self.child.try_wait()?)
     }
@@ -91,19 +80,15 @@ impl Running {
             }
         }
     }
-
-    /// A program that has just ended is no error.
-    fn signal(&self, name: &str) {
-        if self.is_apart {
-            let _ = signal(-self.child.id().cast_signed(), name);
-        }
-    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            self.signal("SIGKILL");
+            if self.is_apart {
+                // A program that has just ended is no error.
+                let _ = signal(-self.child.id().cast_signed(), "SIGKILL");
+            }
             let _ = self.child.kill().and_then(|()| self.child.wait());
         }
     }

@@ -75,12 +75,13 @@ impl Service {
         let _ = fs::remove_dir_all(&top);
         let below = |path: &Path| below(&top, path);
         for folder in self.root.ancestors() {
-            fs::create_dir_all(below(folder))?;
             // A folder above may be closed to this user.
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = entry.path();
-                let is_above = self.root.starts_with(&path) || self.target.starts_with(&path);
-                if !is_above && path != self.lock() {
+                if self.root.starts_with(&path) || self.target.starts_with(&path) {
+                    fs::create_dir_all(below(&path))?;
+                } else if path != self.lock() {
+                    fs::create_dir_all(below(folder))?;
                     link(&path, &below(&path)).with_context(|| path.display().to_string())?;
                 }
             }

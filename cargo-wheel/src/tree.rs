@@ -112,7 +112,7 @@ pub(crate) fn is_patched(lock: &Lockfile) -> bool {
         && !lock.patch.unused.iter().any(|patch| is_facade(&patch.name, &patch.version))
 }
 
-/// Removes packages of the tree from a lock file, as if nothing depended on them.
+/// Removes packages from a lock file, as if nothing depended on them.
 pub(crate) fn remove(lock: &mut Lockfile, names: &[&str]) {
     lock.packages.retain(|package| !names.contains(&package.name.as_str()));
     for package in &mut lock.packages {
@@ -123,16 +123,13 @@ pub(crate) fn remove(lock: &mut Lockfile, names: &[&str]) {
 /// Returns the same lock file with the real Tokio as the registry's, without the package in its
 /// place and tokio-wheel. When cargo uses the file, it removes what only tokio-wheel needs.
 pub(crate) fn unpatched(mut lock: Lockfile) -> String {
-    let facade =
-        lock.packages.iter().position(|package| is_facade(&package.name, &package.version));
-    let facade = facade.map(|index| lock.packages.remove(index).version);
-    let real = facade.map(|version| Version { build: BuildMetadata::EMPTY, ..version });
+    lock.packages.retain(|package| !is_facade(&package.name, &package.version));
     remove(&mut lock, &OURS);
     for package in &mut lock.packages {
         for on in package.dependencies.iter_mut().filter(|on| on.name.as_str() == "tokio") {
             on.version.build = BuildMetadata::EMPTY;
         }
-        if package.name.as_str() == "tokio" && Some(&package.version) == real.as_ref() {
+        if package.name.as_str() == "tokio" && package.version.major == 1 {
             package.source = Some(SourceId::default());
         }
     }
@@ -145,27 +142,7 @@ pub(crate) fn files(service: &Service, kind: Kind) -> Result<(Files, String)> {
     let (tokio, checksum) = fetch(service, "tokio", TOKIO)?;
     let mut files = unpack(&tokio, &checksum)?;
     if let Kind::Alternative = kind {
-        let text = |files: &mut Files, name, from: &str, to: String| {
-            let file = files.get_mut(Path::new(name)).context(name)?;
-            let old = String::from_utf8(file.clone())?;
-            ensure!(old.matches(from).count() == 1, "{name}: no `{from}`");
-            *file = old.replace(from, &to).into();
-            anyhow::Ok(())
-        };
-        // Current-thread runtimes, which lack this timer, ignore the builder's choice.
-        text(
-            &mut files,
-            "real/src/runtime/builder.rs",
-            "timer_flavor: TimerFlavor::Traditional,",
-            "timer_flavor: TimerFlavor::Alternative,".to_owned(),
-        )?;
-        let version = |mark, script| {
-            format!(
-                "version = \"{TOKIO}{mark}\"\nauthors = [\"Tokio Contributors <team@tokio.rs>\"]\nbuild = {script}\n"
-            )
-        };
-        text(&mut files, "real/Cargo.toml", &version("", "false"), version(MARK, "\"build.rs\""))?;
-        files.insert("real/build.rs".into(), cfg("tokio_unstable").into());
+        enable_alternative(&mut files)?;
         return Ok((files, checksum));
     }
     let library = match clone() {
@@ -186,13 +163,33 @@ pub(crate) fn files(service: &Service, kind: Kind) -> Result<(Files, String)> {
     add("guard/Cargo.toml", include_str!("../templates/guard.toml"));
     add("guard/src/lib.rs", include_str!("../templates/guard.rs"));
     let version = env!("CARGO_PKG_VERSION");
-    add(
-        "README.md",
-        &format!(
-            "`cargo wheel patch` has written this folder: `real` is Tokio {TOKIO} as in the registry, without its tests, `wheel` is tokio-wheel {version},\nand `tokio` is the package that joins the two in Tokio's place. Change nothing here. `cargo wheel patch --verify` compares\nall of it with the registry's package by checksums, and `cargo wheel patch --undo` removes it.\n"
-        ),
+    let readme = format!(
+        "`cargo wheel patch` has written this folder: `real` is Tokio {TOKIO} as in the registry, without its tests, `wheel` is tokio-wheel {version},\nand `tokio` is the package that joins the two in Tokio's place. Change nothing here. `cargo wheel patch --verify` compares\nall of it with the registry's package by checksums, and `cargo wheel patch --undo` removes it.\n"
     );
+    add("README.md", &readme);
     Ok((files, checksum))
+}
+
+/// Makes Tokio's multi-thread runtimes have the alternative timer, as with `--cfg tokio_unstable`.
+/// Current-thread runtimes, which lack this timer, ignore the builder's choice.
+fn enable_alternative(files: &mut Files) -> Result<()> {
+    let mut edit = |name: &str, from: &str, to: &str| {
+        let file = files.get_mut(Path::new(name)).context("no such file")?;
+        let text = str::from_utf8(file)?;
+        ensure!(text.contains(from), "{name}: no `{from}`");
+        *file = text.replacen(from, to, 1).into();
+        Ok(())
+    };
+    let builder = "real/src/runtime/builder.rs";
+    edit(
+        builder,
+        "timer_flavor: TimerFlavor::Traditional",
+        "timer_flavor: TimerFlavor::Alternative",
+    )?;
+    edit("real/Cargo.toml", "\nbuild = false", "\nbuild = \"build.rs\"")?;
+    edit("real/Cargo.toml", TOKIO, &format!("{TOKIO}{MARK}"))?;
+    files.insert("real/build.rs".into(), cfg("tokio_unstable").into());
+    Ok(())
 }
 
 /// A build script that sets a `cfg` for its package alone.
@@ -272,7 +269,8 @@ fn fetch(service: &Service, name: &str, version: &str) -> Result<(Package, Strin
     Ok((package.with_context(context)?, checksum.to_string()))
 }
 
-/// Returns the manifest of the package in Tokio's place, with each of Tokio's features.
+/// Returns the manifest of the package in Tokio's place, with each of Tokio's features. Its Tokio is
+/// not the registry's, because the patch would make the package depend on itself.
 fn facade(tokio: &Package) -> Result<String> {
     let mut manifest: DocumentMut = include_str!("../templates/tokio.toml").parse()?;
     manifest["package"]["version"] = value(format!("{TOKIO}{MARK}"));

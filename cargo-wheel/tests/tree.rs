@@ -171,12 +171,12 @@ fn the_committed_manifests_work_by_git() {
         for name in registry config.toml; do [ ! -e $shared/$name ] || ln -s $shared/$name $home; done
         export CARGO_HOME=$home CARGO_NET_GIT_FETCH_WITH_CLI=true GIT_CONFIG_COUNT=1
         export GIT_CONFIG_KEY_0='url.file://{}.insteadOf' GIT_CONFIG_VALUE_0=https://github.com/tokio-rs/tokio
-        '{}' patch --git 'file://{}' --tag v0 >&2
+        printf '\\n[patch.crates-io.tokio]\\ngit = \"file://{}\"\\ntag = \"v0\"\\n' >>Cargo.toml
         cargo run
         mkdir .cargo
         cargo vendor --quiet vendor >.cargo/config.toml
         cargo run --offline",
-        real.display(), env!("CARGO_BIN_EXE_cargo-wheel"), ours.display()
+        real.display(), ours.display()
     );
     let script = script.replace("$home", "\"$home\"").replace("$shared", "\"$shared\"");
     let printed = bash(&service, &script.replace("home=\"$PWD\"", "home=$PWD"));

@@ -99,32 +99,24 @@ impl Changes {
     /// A manifest first gets what the sources need, and loses last what they no longer need. So when
     /// this ends early, another run does the rest.
     fn write(&self, service: &Service, options: &Options) -> Result<()> {
-        let members = service.packages.iter().map(|package| package.manifest_path.clone().into());
-        let manifests = members.chain([service.manifest()]).map(|path| Ok((read(&path)?, path)));
-        let before: Vec<_> = manifests.collect::<Result<_>>()?;
-        let sources = || {
-            let mut files = self.files.iter();
-            files.try_for_each(|(path, _, after)| {
-                fs::write(path, after).with_context(|| shown(path))
-            })
-        };
+        let paths = service.packages.iter().map(|package| package.manifest_path.clone().into());
+        let paths = paths.chain([service.manifest(), service.lock()]);
+        let before: Vec<_> = paths.filter_map(|path| Some((fs::read(&path).ok()?, path))).collect();
+        let mut files = self.files.iter();
+        let mut sources = || files.try_for_each(|(path, _, after)| process::put(path, after));
         if options.back {
             sources()?;
         }
         for arguments in &self.commands {
-            let mut cargo = process::cargo();
-            if process::run(cargo.args(arguments))?.success() {
-                continue;
+            if !process::run(process::cargo().args(arguments))?.success() {
+                let failed = format!("this has failed: cargo {}", arguments.join(" "));
+                const SOURCES: &str = "The sources have changed, and perhaps the manifest: look at it, and run this again";
+                ensure!(!options.back, "{failed}\n{SOURCES}");
+                before.iter().try_for_each(|(text, path)| process::put(path, text))?;
+                bail!("{failed}\nNothing has changed");
             }
-            let failed = format!("this has failed: cargo {}", arguments.join(" "));
-            ensure!(
-                !options.back,
-                "{failed}\nThe sources have changed, and perhaps the manifest: look at it, and run this again"
-            );
-            before.iter().try_for_each(|(text, path)| process::put(path, text))?;
-            bail!("{failed}\nNothing has changed");
         }
-        if options.back { Ok(()) } else { sources() }
+        sources()
     }
 
     fn add_package(&mut self, package: &Package, options: &Options) -> Result<()> {
@@ -152,8 +144,8 @@ impl Changes {
         let is_optional = package.dependencies.iter().any(|on| on.name == "tokio" && on.optional);
         if is_optional && uses_wheel && to == Direction::Forth {
             let manifest = shown(package.manifest_path.as_std_path());
-            self.left
-                .push(format!("{manifest}: tokio is optional: make tokio-wheel optional, too"));
+            let told = format!("{manifest}: tokio is optional: make tokio-wheel optional, too");
+            self.left.push(told);
         }
         self.commands.extend(match to {
             Direction::Forth if uses_wheel => forth(package, &needs, &options.source()),
