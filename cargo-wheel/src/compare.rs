@@ -47,12 +47,13 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     put(&tokio.lock(), tree::unpatched(wheel.read_lock()?))?;
     // Cargo removes what only the tree needs, which `--locked` would forbid later.
     tokio.output(&["update", "--workspace"])?;
-    let mut sides = vec![Side::new("tokio", tokio)?];
+    let mut sides = vec![("tokio", tokio)];
     if options.alternative {
-        let service = tree::patched(service, Kind::Alternative)?;
-        sides.push(Side::new("alternative", service)?);
+        sides.push(("alternative", tree::patched(service, Kind::Alternative)?));
     }
-    sides.push(Side { is_counted: true, ..Side::new("tokio-wheel", wheel)? });
+    sides.push(("tokio-wheel", wheel));
+    let side = |(name, service)| Ok(Side { name, service: measure::measured(service)? });
+    let sides = sides.into_iter().map(side).collect::<Result<Vec<_>>>()?;
     for (at, side) in sides.iter().enumerate() {
         eprintln!("building on {}", side.name);
         let built = process::run(&mut side.service.cargo(&options.cargo.arguments)?)?;
@@ -82,7 +83,7 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
     }
     let last = names.len() - 1;
     let armed = measures.iter().find(|one| one.name.starts_with("timers armed"));
-    let armed = armed.map_or(0.0, |one| one.side(last).median);
+    let armed = armed.map_or(0.0, |one| one.side(last).median.max(0.0));
     if armed < MANY {
         let (armed, many) = (short(armed), short(MANY));
         println!("{armed} timers are armed per second. Gains begin at about {many}.");
@@ -130,14 +131,9 @@ fn print(measures: &[Measure], names: &[&str]) {
 struct Side {
     name: &'static str,
     service: Service,
-    is_counted: bool,
 }
 
 impl Side {
-    fn new(name: &'static str, service: Service) -> Result<Self> {
-        Ok(Side { name, service: measure::measured(service)?, is_counted: false })
-    }
-
     fn round(&self, round: &str, options: &Options) -> Result<Vec<Number>> {
         eprintln!("{round}: on {}", self.name);
         let mut cargo = self.service.cargo(&options.cargo.arguments)?;
@@ -171,8 +167,8 @@ impl Side {
         add("of these, system", None, system);
         add("voluntary context switches", None, switches);
         add("peak memory in MB", None, peak);
-        let rate = |count: u64| if self.is_counted { count as f64 / wall } else { f64::NAN };
-        let [armed, cancelled, fired] = Report::read(&folder)?.totals().map(rate);
+        let counts = Report::read(&folder)?.totals();
+        let [armed, cancelled, fired] = counts.map(|count| count / wall);
         add("timers armed per second", None, armed);
         add("cancelled per second", None, cancelled);
         add("fired per second", None, fired);

@@ -64,9 +64,9 @@ impl Report {
         }
     }
 
-    /// How many timers the drivers have armed, cancelled, and fired.
-    pub(crate) fn totals(&self) -> [u64; 3] {
-        [0, 1, 2].map(|at| self.lines.get("").map_or(0, |counts| counts[at]))
+    /// How many timers the drivers have armed, cancelled, and fired, or NaN without a driver.
+    pub(crate) fn totals(&self) -> [f64; 3] {
+        [0, 1, 2].map(|at| self.lines.get("").map_or(f64::NAN, |counts| counts[at] as f64))
     }
 
     fn print(&self) {
