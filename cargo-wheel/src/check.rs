@@ -28,6 +28,12 @@ const OWN_TIMERS: [(&str, &str); 11] = [
 pub(crate) fn check(service: &Service, arguments: &[String]) -> Result<u8> {
     let copy = service.copy("check")?;
     let metadata = copy.metadata(arguments)?;
+    let patch = place(&service.manifest(), "tokio", &["patch"]);
+    if copy.lock().exists() && tree::is_patched(&copy.read_lock()?) {
+        let place = patch.unwrap_or_else(|| shown(&service.manifest()));
+        println!("{place}: patched: all crates use tokio-wheel's timers until `patch --undo`");
+        return Ok(0);
+    }
     let users = timer_users(&metadata);
     let is_own = |package: &&&Package| metadata.workspace_members.contains(&package.id);
     let (own, others): (Vec<_>, Vec<_>) = users.iter().partition(is_own);
@@ -39,14 +45,6 @@ pub(crate) fn check(service: &Service, arguments: &[String]) -> Result<u8> {
     });
     list("Have timers of their own, and never move", stay);
     list("Notes", old_tokios(&metadata).into_iter().chain(second_copies(&metadata)));
-    let patch = place(&service.manifest(), "tokio", &["patch"]);
-    if copy.lock().exists() && tree::is_patched(&copy.read_lock()?) {
-        let place = patch.unwrap_or_else(|| shown(&service.manifest()));
-        println!(
-            "{place}: patched: all crates use tokio-wheel's timers. To compare, first run cargo wheel patch --undo"
-        );
-        return Ok(0);
-    }
     let patch = patch.map(|place| format!("{place} patches tokio: remove that"));
     let obstacles = patch.into_iter().chain(requirements(&metadata, TOKIO));
     let obstacles: Vec<_> = obstacles.chain(alternative_timers(&metadata)).collect();

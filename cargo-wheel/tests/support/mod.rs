@@ -1,11 +1,10 @@
 //! A small service, and the commands that run on it.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 /// The builds share their dependencies, and some tests measure. So one test runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -86,7 +85,7 @@ impl Service {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     folders.push(path);
-                } else if path.file_name().unwrap() != "log" {
+                } else {
                     found.insert(path.clone(), fs::read(path).unwrap());
                 }
             }
@@ -103,23 +102,6 @@ impl Service {
         assert_eq!(Vec::from_iter(changed.map(|(path, _)| path)), Vec::<&PathBuf>::new());
         assert_eq!(before.len(), after.len());
         result
-    }
-
-    /// Starts a command, sends it a signal when it prints a text, and returns what it printed.
-    pub(crate) fn signalled(&self, arguments: &str, at: &str, signal: &str) -> String {
-        let log = self.0.join("log");
-        let (out, err) =
-            (fs::File::create(&log).unwrap(), fs::File::options().append(true).open(&log).unwrap());
-        let mut child = self.wheel(arguments).stdout(out).stderr(err).spawn().unwrap();
-        let start = Instant::now();
-        while !self.read("log").contains(at) {
-            assert!(start.elapsed() < Duration::from_secs(300), "{}", self.read("log"));
-            assert!(child.try_wait().unwrap().is_none(), "{}", self.read("log"));
-            thread::sleep(Duration::from_millis(20));
-        }
-        self.signal(&child, signal);
-        assert!(!child.wait().unwrap().success());
-        self.read("log")
     }
 
     pub(crate) fn signal(&self, child: &Child, signal: &str) {
