@@ -114,7 +114,7 @@ fn run(options: Options) -> Result<u8> {
         Command::Compare(options) => compare::compare(&service()?, &options),
         Command::Timers(options) => counts::timers(&service()?, &options),
         Command::Try(cargo) => {
-            let service = tree::patched(&service()?, Kind::Counting)?;
+            let service = tree::patched(&service()?, Kind::Patch)?;
             let metadata = service.metadata(&[])?;
             let moved = packages::timer_users(&metadata);
             let moved: Vec<_> = moved.iter().map(|user| user.name.as_str()).collect();

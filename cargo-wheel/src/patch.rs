@@ -11,7 +11,7 @@ use cargo_metadata::Package;
 use crate::packages::{self, TABLES, shown};
 use crate::process::put;
 use crate::service::Service;
-use crate::tree::{self, Kind, MARK, TOKIO};
+use crate::tree::{self, MARK, TOKIO};
 
 /// The folder of the tree in a workspace. It also has the lock file of before and after.
 const FOLDER: &str = "whole-tree";
@@ -71,7 +71,7 @@ fn guard(service: &Service) -> String {
 
 /// Changes the workspace last, when all is known.
 fn write(service: &Service, folder: &Path) -> Result<()> {
-    tree::write(folder, &tree::files(service, Kind::Patch)?.0)?;
+    tree::write(folder, &tree::files(service)?.0)?;
     let manifest = fs::read_to_string(service.manifest())?;
     let end = if manifest.ends_with('\n') { "" } else { "\n" };
     let section = format!("[patch.crates-io.tokio]\npath = \"{FOLDER}/tokio\"\n");
@@ -129,7 +129,7 @@ fn verify(service: &Service) -> Result<u8> {
     ensure!(tree::is_patched(&lock), "{}: not patched", service.root.display());
     let folder = service.root.join(FOLDER);
     let found = tree::read(&folder)?;
-    let (files, checksum) = tree::files(service, Kind::Patch)?;
+    let (files, checksum) = tree::files(service)?;
     let names: BTreeSet<_> = found.keys().chain(files.keys()).collect();
     let names = names.into_iter().filter(|name| !LOCKS.iter().any(|lock| name.ends_with(lock)));
     let differing: Vec<_> = names.filter(|name| found.get(*name) != files.get(*name)).collect();

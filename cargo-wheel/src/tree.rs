@@ -31,27 +31,34 @@ const SHARED: [&str; 2] = ["test-util", "tracing"];
 /// By their names in the tree.
 pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// What takes the place of the registry's Tokio.
+/// What takes the place of the registry's Tokio in a copy.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// To stay: `cargo wheel patch`.
+    /// What `cargo wheel patch` writes.
     Patch,
-    /// It counts timers: `try`, `compare` and `timers`.
+    /// The same, but it counts timers.
     Counting,
     /// Tokio itself, on whose runtimes the alternative timer is always enabled.
     Alternative,
 }
 
-/// Returns a copy of a service's workspace in which a tree of a kind, written beside it, replaces the
+/// Returns a copy of a service's workspace in which a tree, written beside it, replaces the
 /// registry's Tokio.
 pub(crate) fn patched(service: &Service, kind: Kind) -> Result<Service> {
     has_no_other_patch(service)?;
     let (name, package) = match kind {
+        Kind::Patch => ("tokio-wheel", "tokio"),
+        Kind::Counting => ("tokio-wheel", "counting/tokio"),
         Kind::Alternative => ("alternative", "real"),
-        _ => ("tokio-wheel", "tokio"),
     };
     let folder = service.target.join("tree").join(name);
-    write(&folder, &files(service, kind)?.0)?;
+    let (mut files, _) = files(service)?;
+    match kind {
+        Kind::Alternative => enable_alternative(&mut files)?,
+        // Both, so that they share the real Tokio.
+        _ => add_counting(&mut files),
+    }
+    write(&folder, &files)?;
     let mut copy = service.copy(name)?;
     let path = Value::from(folder.join(package).display().to_string());
     copy.settings.push(format!("patch.crates-io.tokio.path={path}"));
@@ -138,13 +145,9 @@ pub(crate) fn unpatched(mut lock: Lockfile) -> String {
 }
 
 /// Returns the files of a tree, and the checksum of Tokio's package in the registry's index.
-pub(crate) fn files(service: &Service, kind: Kind) -> Result<(Files, String)> {
+pub(crate) fn files(service: &Service) -> Result<(Files, String)> {
     let (tokio, checksum) = fetch(service, "tokio", TOKIO)?;
     let mut files = unpack(&tokio, &checksum)?;
-    if let Kind::Alternative = kind {
-        enable_alternative(&mut files)?;
-        return Ok((files, checksum));
-    }
     let library = match clone() {
         Some(clone) => clone,
         None => folder_of(&fetch(service, "tokio-wheel", env!("CARGO_PKG_VERSION"))?.0),
@@ -156,10 +159,6 @@ pub(crate) fn files(service: &Service, kind: Kind) -> Result<(Files, String)> {
     add("tokio/Cargo.toml", &facade(&tokio)?);
     add("tokio/src/lib.rs", include_str!("../templates/tokio.rs"));
     add("wheel/Cargo.toml", include_str!("../templates/wheel.toml"));
-    if let Kind::Counting = kind {
-        add("wheel/build.rs", &cfg("wheel_counts"));
-        return Ok((files, checksum));
-    }
     add("guard/Cargo.toml", include_str!("../templates/guard.toml"));
     add("guard/src/lib.rs", include_str!("../templates/guard.rs"));
     let version = env!("CARGO_PKG_VERSION");
@@ -168,6 +167,19 @@ pub(crate) fn files(service: &Service, kind: Kind) -> Result<(Files, String)> {
     );
     add("README.md", &readme);
     Ok((files, checksum))
+}
+
+/// Adds another tokio-wheel, which counts timers, and a package in Tokio's place that depends on it.
+fn add_counting(files: &mut Files) {
+    for (name, mut text) in files.clone() {
+        if name.ends_with("Cargo.toml") {
+            text = String::from_utf8_lossy(&text).replace("../real", "../../real").into();
+        }
+        if ["tokio", "wheel"].iter().any(|folder| name.starts_with(folder)) {
+            files.insert(Path::new("counting").join(name), text);
+        }
+    }
+    files.insert("counting/wheel/build.rs".into(), cfg("wheel_counts").into());
 }
 
 /// Makes Tokio's multi-thread runtimes have the alternative timer, as with `--cfg tokio_unstable`.
