@@ -122,28 +122,34 @@ fn undo(service: &Service) -> Result<u8> {
     Ok(0)
 }
 
-/// Compares the folder with what `patch` would write now, from the package whose checksum is the
-/// index's.
+/// Writes a lock file in which Tokio comes from the registry, and compares what `patch` has written.
 fn verify(service: &Service) -> Result<u8> {
     let lock = service.read_lock()?;
     ensure!(tree::is_patched(&lock), "{}: not patched", service.root.display());
     let folder = service.root.join(FOLDER);
-    let found = tree::read(&folder)?;
+    let is_right = !folder.exists() || is_written(service, &folder)?;
+    let file = service.target.join("audit.lock");
+    put(&file, tree::unpatched(lock))?;
+    let file = shown(&file);
+    println!("Advisories for Tokio, which the patch hides: cargo audit --file '{file}'");
+    Ok(u8::from(!is_right))
+}
+
+/// Compares the folder with what `patch` would write now, from the package whose checksum is the
+/// index's.
+fn is_written(service: &Service, folder: &Path) -> Result<bool> {
+    let found = tree::read(folder)?;
     let (files, checksum) = tree::files(service)?;
     let names: BTreeSet<_> = found.keys().chain(files.keys()).collect();
     let names = names.into_iter().filter(|name| !LOCKS.iter().any(|lock| name.ends_with(lock)));
     let differing: Vec<_> = names.filter(|name| found.get(*name) != files.get(*name)).collect();
     println!("tokio-{TOKIO}.crate has the SHA-256 of the registry's index: {checksum}");
-    let folder = shown(&folder);
+    let folder = shown(folder);
     if differing.is_empty() {
         let count = files.keys().filter(|name| name.starts_with("real")).count();
         println!("{folder}/real: {count} files, each as in that package, which also has tests");
         println!("{folder}: all other files are those that this cargo wheel writes");
     }
     differing.iter().for_each(|name| println!("{folder}/{}: this differs", name.display()));
-    let file = service.target.join("audit.lock");
-    put(&file, tree::unpatched(lock))?;
-    let file = shown(&file);
-    println!("Advisories for Tokio, which the patch hides: cargo audit --file '{file}'");
-    Ok(u8::from(!differing.is_empty()))
+    Ok(differing.is_empty())
 }
