@@ -157,10 +157,7 @@ fn write() {
     let mut text = format!("{}\n", START.elapsed().as_micros());
     for driver in drivers.iter() {
         let now = driver.snapshot();
-        text += &format!(
-            "{}\t{}\t{}\t0\t\n",
-            now.armed, now.cancelled, now.fired
-        );
+        text += &format!("{}\t{}\t{}\t0\t\n", now.armed, now.cancelled, now.fired);
     }
     for (at, line) in LINES.read().expect("not poisoned").iter() {
         let counts = [&line.armed, &line.cancelled, &line.fired, &line.micros];
