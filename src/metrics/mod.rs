@@ -22,8 +22,8 @@
 //! | --- | --- |
 //! | `armed` | inserted + reused |
 //! | `fired` | the number of lags recorded, one for each timer that fires |
-//! | `cancelled` | removed − fired, + reused, + 1 if there is a cached entry now |
-//! | `pending` | inserted − removed, − 1 if there is a cached entry now |
+//! | `cancelled` | removed − fired + reused; a snapshot first takes the cached entry out |
+//! | `pending` | inserted − removed |
 //! | `reset` | its own counter |
 //! | `passes`, `idle_passes` | their own counters, which are in the driver rather than in a shard |
 //!
