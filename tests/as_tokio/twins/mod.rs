@@ -54,5 +54,5 @@ mod prelude {
     pub(crate) use super::runtimes::*;
     pub(crate) use super::twin::*;
     pub(crate) use support::prelude::*;
-    pub(crate) use support::time::{Exact, Interval as _, Ours, Sleep as _, Time, Tokio};
+    pub(crate) use support::time::{Interval as _, Ours, Sleep as _, Time, Tokio};
 }
