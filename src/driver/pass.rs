@@ -22,11 +22,15 @@
 //! behind them.
 //!
 //! If a pass leaves timers that are due, the driver task fires the next of them. A task that wakes
-//! itself goes to the end of its queue, so the driver task runs again when the tasks that it woke
-//! have run. Meanwhile the alarm does not fire: the tasks that it woke would push those that I/O has
-//! just woken into the shared queue. But the driver task may wait behind a task that blocks. So the
-//! alarm is set [`PATIENCE`](super::alarm) later, and if it fires, a single pass fires everything
-//! that is left.
+//! itself goes to the end of its queue, so after its first pass the driver task runs again when the
+//! tasks that it woke have run. Meanwhile the alarm does not fire: the tasks that it woke would push
+//! those that I/O has just woken into the shared queue. But the driver task may wait behind a task that
+//! blocks. So the alarm is set [`PATIENCE`](super::alarm) later, and if it fires, a single pass fires
+//! everything that is left.
+//!
+//! The price is that timers which are due later wait, too, until the tasks of the earlier ones have
+//! run. (Taking them out of the wheels first, and waking their tasks later, did not help: once the
+//! alarm has to wake everything, they end up behind the others in Tokio's queues.)
 //!
 //! If the clock may be paused, each pass fires all timers that are due, so that they have fired when
 //! `advance().await` returns.

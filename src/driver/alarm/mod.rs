@@ -261,11 +261,12 @@ impl Alarm {
         }
         let target = self.settle(shards, now);
         if !self.settings.current_thread {
-            timer.watch(target);
+            timer.watch(target.max(now));
         }
         if let Some(resumes_by) = self.resumes_by() {
             // Whatever the target is by now, the alarm is set again after the pass that is requested.
-            timer.arm_interval(resumes_by, target.min(now));
+            let soon = now.saturating_add(Duration::from_nanos(MILLISECOND));
+            timer.arm_interval(resumes_by.max(soon), target.min(now));
             false
         } else if timer.set_for == target {
             true
