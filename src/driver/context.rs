@@ -39,7 +39,7 @@ use std::{mem, ptr};
 use super::lifecycle::{Driver, Home};
 use super::registry;
 use super::wakers::contain;
-use crate::platform::runtime::{self, Handle, worker_index};
+use crate::platform::runtime::{self, Handle, RuntimeFlavor, worker_index};
 use crate::platform::{thread_local, thread_number};
 
 /// A thread's data for its timers, on a single cache line.
@@ -147,9 +147,11 @@ fn by_unusual_handle(handle: &Handle) -> runtime::Id {
     if LOCAL.with(|local| (local.runtime.get(), local.index.get()) != (Some(here), index)) {
         note(&registry::driver_of(handle), here, index);
     }
+    // A worker may have entered a current-thread runtime, which has no pool: a task there would run on
+    // any thread that drives it.
     if !is_worker {
         LOCAL.with(|local| local.usual.set(Some(here)));
-    } else if is_time_to_ask() {
+    } else if handle.runtime_flavor() == RuntimeFlavor::MultiThread && is_time_to_ask() {
         contain(|| drop(handle.spawn(async move { know_pool(here) })));
     }
     here
