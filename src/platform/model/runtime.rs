@@ -125,14 +125,15 @@ pub(crate) fn worker_index() -> Option<usize> {
     index.flatten()
 }
 
-/// Returns the runtime that a timer made here belongs to: on a worker, the worker's, and elsewhere the
-/// current one.
+/// Returns the runtime that a timer made here belongs to: the current one. Returns `None` on a worker that
+/// has entered another runtime, because the worker's index and what the thread knows decide there.
 pub(crate) fn owner() -> Option<Handle> {
-    let owner = context(|it| {
+    let here = Handle::try_current().ok()?;
+    let is_clear = context(|it| {
         let worker = it.worker.as_ref().filter(|_| !it.is_blocking);
-        worker.map(|it| it.0.clone()).or(it.handle.clone())
+        worker.is_none_or(|it| it.0.id() == here.id())
     });
-    owner.flatten()
+    is_clear?.then_some(here)
 }
 
 pub(crate) fn now_if_current(runtime: &Handle) -> Option<Instant> {
@@ -253,6 +254,11 @@ impl Handle {
 
     pub(crate) fn is_closed(&self) -> bool {
         lock(&self.0.state).is_closed
+    }
+
+    /// Returns the number of tasks that have not ended.
+    pub(crate) fn tasks(&self) -> usize {
+        lock(&self.0.state).tasks.len()
     }
 
     /// Returns the number of references to the runtime, without those of tasks that it has itself.
