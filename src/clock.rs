@@ -9,7 +9,7 @@
 //!
 //! # Why an instant is hashed
 //!
-//! Subtracting the origin from an instant takes 57 instructions. That is a fifth of what arming and
+//! Subtracting the origin from an instant takes 57 instructions. That is a sixth of what arming and
 //! cancelling a timer takes. Subtracting seconds and nanoseconds takes fewer, but an instant passes
 //! these only to a [`Hasher`]. So [`Parts`] "hashes" the instant. It is not documented which values an
 //! instant passes to a hasher. Therefore [`Origin`] once compares a few differences with the results of
