@@ -529,7 +529,10 @@ impl World {
             settled.store(runtime.time().now().0, SeqCst);
         }
         // No thread does anything now, so the alarm is early enough for every shard.
-        let drivers = self.runtimes.iter().filter_map(|it| registry::find(it.id()));
+        let drivers = self
+            .runtimes
+            .iter()
+            .filter_map(|it| registry::find(it.id()));
         for driver in drivers {
             let is_early = driver.alarm.armed_for() <= alarm::earliest(driver.shards());
             expect!(is_early, "the alarm is armed too late");
