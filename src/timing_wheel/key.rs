@@ -39,6 +39,16 @@ impl<T> Stamped<T> {
             stamp: self.stamp,
         }
     }
+
+    /// Returns this entry as one that has fired.
+    #[inline]
+    pub(super) fn expired(self, index: u32, deadline: u64) -> Expired<T> {
+        Expired {
+            key: self.key(index),
+            deadline,
+            value: self.value,
+        }
+    }
 }
 
 /// An entry that has fired, as [`TimingWheel::advance`](super::TimingWheel::advance) passes it on.

@@ -92,11 +92,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         let progress = self
             .raw
             .advance(to, 0, 0, budget, &mut |index, deadline, stamped| {
-                fire(Expired {
-                    key: stamped.key(index),
-                    deadline,
-                    value: stamped.value,
-                });
+                fire(stamped.expired(index, deadline));
             });
         drop(self.raw.take_garbage());
         progress
@@ -114,11 +110,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ) -> (Option<Expired<T>>, Progress) {
         let mut expired = None;
         let fire = |index, deadline, stamped: Stamped<T>| {
-            expired = Some(Expired {
-                key: stamped.key(index),
-                deadline,
-                value: stamped.value,
-            });
+            expired = Some(stamped.expired(index, deadline));
         };
         let progress = self.raw.advance_to_one(to, apart, budget, fire);
         drop(self.raw.take_garbage());
