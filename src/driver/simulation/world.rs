@@ -581,7 +581,7 @@ impl World {
                     true => !runtime.poll_drivers(),
                     false => !runtime.turn() && runtime.is_idle(),
                 });
-                expect!(is_idle, "a task is woken for ever");
+                expect!(is_idle, "a task is woken forever");
             });
         }
         let (mut next, mut goes_on) = (None, false);
