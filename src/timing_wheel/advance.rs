@@ -28,26 +28,93 @@ impl Progress {
     }
 }
 
-/// An entry that is firing and whose key is in no slot. When this is dropped, the entry goes into the
-/// slot of its next deadline, or is removed from the wheel if it has none.
-struct Firing<'a, T, const SLOTS: usize> {
-    raw: &'a mut RawWheel<T, SLOTS>,
-    key: u32,
-    next: Option<u64>,
-}
+impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
+    /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
+    ///
+    /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
+    /// fire in the order of their deadlines. The caller promises that no deadline precedes `earliest`.
+    /// The greater `apart` and the later `earliest`, the more entries fire from a wide slot instead of
+    /// cascading first.
+    ///
+    /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
+    /// earlier `to` only fires entries that an unfinished advance left behind.
+    #[inline]
+    pub(crate) fn advance(
+        &mut self,
+        to: u64,
+        earliest: u64,
+        apart: u64,
+        budget: usize,
+        fire: &mut impl FnMut(u32, u64, T),
+    ) -> Progress {
+        self.advance_with(to, earliest, apart, budget, &mut |raw, key, deadline| {
+            fire(key, deadline, raw.entries.remove(key).value);
+            true
+        })
+    }
 
-impl<T, const SLOTS: usize> Drop for Firing<'_, T, SLOTS> {
-    fn drop(&mut self) {
-        let raw = &mut *self.raw;
-        // There is no tick after the last one, so nothing can fire again there.
-        match self.next.zip(raw.now.checked_add(1)) {
-            Some((deadline, soonest)) => {
-                let deadline = deadline.max(soonest);
-                raw.entries.at_mut(self.key).deadline = deadline;
-                raw.link(self.key, Scale::<SLOTS>::slot_of(deadline, raw.now));
+    /// Advances without a budget. If `fire` returns another deadline, the entry stays, and fires at
+    /// the later of that and the next tick.
+    pub(crate) fn advance_rearming(
+        &mut self,
+        to: u64,
+        fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
+    ) -> Progress {
+        self.advance_with(to, 0, 0, usize::MAX, &mut |raw, key, deadline| {
+            let next = None;
+            let mut firing = Firing { raw, key, next };
+            let value = &mut firing.raw.entries.at_mut(key).value;
+            firing.next = fire(key, deadline, value);
+            true
+        })
+    }
+
+    /// Advances, and calls `fire` with the key and the deadline of each entry that is due, until it
+    /// returns `false`. The key is in no slot by then: `fire` must remove the entry, or link it into a
+    /// slot after the clock.
+    #[inline]
+    pub(super) fn advance_with(
+        &mut self,
+        to: u64,
+        earliest: u64,
+        apart: u64,
+        mut budget: usize,
+        fire: &mut impl FnMut(&mut Self, u32, u64) -> bool,
+    ) -> Progress {
+        let to = to.max(self.now);
+        let mut burst = Burst {
+            raw: self,
+            slot: SlotId::new::<SLOTS>(0, 0),
+            keys: [0; BURST],
+            deadlines: [0; BURST],
+            left: 0,
+        };
+        while let Some(SlotStart { slot, start }) = burst.raw.slots.first(burst.raw.now) {
+            if start > to {
+                break;
             }
-            None => drop(raw.entries.remove(self.key)),
+            debug_assert!(start >= burst.raw.now, "passed an occupied slot");
+            burst.raw.now = start;
+            // What is due by `due` fires, and the rest cascades. Nothing fires early, because `due`
+            // is not after `to`. The order is kept, because no slot that is left starts before this
+            // one: all that is left is due at `max(start, earliest)` or later, so what is due at most
+            // `apart` after that may fire before any of it.
+            let due = start.max(earliest).saturating_add(apart).min(to);
+            while !burst.raw.slots.list(slot).is_empty() {
+                if budget == 0 {
+                    return Progress::Unfinished;
+                }
+                burst.run(slot, &mut budget, due, fire);
+            }
         }
+        burst.raw.now = to;
+        Progress::CaughtUp
+    }
+
+    /// Moves an entry whose key is in no slot to the slot that it now belongs to.
+    fn cascade(&mut self, key: u32, deadline: u64) {
+        self.link(key, Scale::<SLOTS>::slot_of(deadline, self.now));
+        self.cascaded += 1;
     }
 }
 
@@ -94,13 +161,11 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
         while self.left > 0 {
             self.left -= 1;
             let (key, deadline) = (self.keys[self.left], self.deadlines[self.left]);
-            if deadline <= due {
-                if !fire(self.raw, key, deadline) {
-                    self.put_back();
-                    (self.left, *budget) = (0, 0);
-                }
-            } else {
+            if deadline > due {
                 self.raw.cascade(key, deadline);
+            } else if !fire(self.raw, key, deadline) {
+                self.put_back();
+                (self.left, *budget) = (0, 0);
             }
         }
     }
@@ -112,116 +177,33 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
     }
 }
 
+/// An entry that is firing and whose key is in no slot. When this is dropped, the entry goes into the
+/// slot of its next deadline, or is removed from the wheel if it has none.
+struct Firing<'a, T, const SLOTS: usize> {
+    raw: &'a mut RawWheel<T, SLOTS>,
+    key: u32,
+    next: Option<u64>,
+}
+
+impl<T, const SLOTS: usize> Drop for Firing<'_, T, SLOTS> {
+    fn drop(&mut self) {
+        let raw = &mut *self.raw;
+        // There is no tick after the last one, so nothing can fire again there.
+        match self.next.zip(raw.now.checked_add(1)) {
+            Some((deadline, soonest)) => {
+                let deadline = deadline.max(soonest);
+                raw.entries.at_mut(self.key).deadline = deadline;
+                raw.link(self.key, Scale::<SLOTS>::slot_of(deadline, raw.now));
+            }
+            None => drop(raw.entries.remove(self.key)),
+        }
+    }
+}
+
 /// Maximum number of entries per level that are searched for the earliest deadline.
 const FEW: usize = 16;
 
 impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
-    /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
-    ///
-    /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
-    /// fire in the order of their deadlines. The caller promises that no deadline precedes `earliest`.
-    /// The greater `apart` and the later `earliest`, the more entries fire from a wide slot instead of
-    /// cascading first.
-    ///
-    /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
-    /// earlier `to` only fires entries that an unfinished advance left behind.
-    #[inline]
-    pub(crate) fn advance(
-        &mut self,
-        to: u64,
-        earliest: u64,
-        apart: u64,
-        budget: usize,
-        fire: &mut impl FnMut(u32, u64, T),
-    ) -> Progress {
-        self.advance_with(to, earliest, apart, budget, &mut |raw, key, deadline| {
-            fire(key, deadline, raw.entries.remove(key).value);
-            true
-        })
-    }
-
-    /// Advances until an entry fires, the budget is used up or the clock is at `to`.
-    #[inline]
-    pub(crate) fn advance_to_one(
-        &mut self,
-        to: u64,
-        apart: u64,
-        budget: usize,
-        fire: impl FnOnce(u32, u64, T),
-    ) -> Progress {
-        let mut fire = Some(fire);
-        self.advance_with(to, 0, apart, budget, &mut |raw, key, deadline| {
-            if let Some(fire) = fire.take() {
-                fire(key, deadline, raw.entries.remove(key).value);
-            }
-            false
-        })
-    }
-
-    /// Advances without a budget. If `fire` returns another deadline, the entry stays, and fires at
-    /// the later of that and the next tick.
-    pub(crate) fn advance_rearming(
-        &mut self,
-        to: u64,
-        fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
-    ) -> Progress {
-        self.advance_with(to, 0, 0, usize::MAX, &mut |raw, key, deadline| {
-            let next = None;
-            let mut firing = Firing { raw, key, next };
-            let value = &mut firing.raw.entries.at_mut(key).value;
-            firing.next = fire(key, deadline, value);
-            true
-        })
-    }
-
-    /// Advances, and calls `fire` with the key and the deadline of each entry that is due, until it
-    /// returns `false`. The key is in no slot by then: `fire` must remove the entry, or link it into a
-    /// slot after the clock.
-    #[inline]
-    fn advance_with(
-        &mut self,
-        to: u64,
-        earliest: u64,
-        apart: u64,
-        mut budget: usize,
-        fire: &mut impl FnMut(&mut Self, u32, u64) -> bool,
-    ) -> Progress {
-        let to = to.max(self.now);
-        let mut burst = Burst {
-            raw: self,
-            slot: SlotId::FIRST,
-            keys: [0; BURST],
-            deadlines: [0; BURST],
-            left: 0,
-        };
-        while let Some(SlotStart { slot, start }) = burst.raw.slots.first(burst.raw.now) {
-            if start > to {
-                break;
-            }
-            debug_assert!(start >= burst.raw.now, "passed an occupied slot");
-            burst.raw.now = start;
-            // What is due by `due` fires, and the rest cascades. Nothing fires early, because `due`
-            // is not after `to`. The order is kept, because no slot that is left starts before this
-            // one: all that is left is due at `max(start, earliest)` or later, so what is due at most
-            // `apart` after that may fire before any of it.
-            let due = start.max(earliest).saturating_add(apart).min(to);
-            while !burst.raw.slots.list(slot).is_empty() {
-                if budget == 0 {
-                    return Progress::Unfinished;
-                }
-                burst.run(slot, &mut budget, due, fire);
-            }
-        }
-        burst.raw.now = to;
-        Progress::CaughtUp
-    }
-
-    /// Moves an entry whose key is in no slot to the slot that it now belongs to.
-    fn cascade(&mut self, key: u32, deadline: u64) {
-        self.link(key, Scale::<SLOTS>::slot_of(deadline, self.now));
-        self.cascaded += 1;
-    }
-
     /// Returns the earliest deadline, or an earlier tick if finding it would mean searching many entries.
     /// Returns `None` if the wheel is empty.
     pub(crate) fn next_expiration(&self) -> Option<u64> {
@@ -249,6 +231,14 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         earliest
     }
 
+    /// Returns the earliest deadline in a slot and subtracts the number of its entries from `few`,
+    /// or returns `None` if the slot has more than `few`.
+    fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
+        let keys = self.slots.list(slot).keys();
+        *few = few.checked_sub(keys.len())?;
+        let deadlines = keys.iter().map(|&key| self.entries.at(key).deadline);
+        deadlines.min()
+    }
     /// Returns the key of an entry with the earliest deadline, which is in some level's first slot.
     ///
     /// **Do not use this in a wheel with lazily rescheduled entries**, for which that does not hold. The
@@ -264,14 +254,5 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
             }
         }
         first.map(|(_, key)| key)
-    }
-
-    /// Returns the earliest deadline in a slot and subtracts the number of its entries from `few`,
-    /// or returns `None` if the slot has more than `few`.
-    fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
-        let keys = self.slots.list(slot).keys();
-        *few = few.checked_sub(keys.len())?;
-        let deadlines = keys.iter().map(|&key| self.entries.at(key).deadline);
-        deadlines.min()
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
 /// Means "no page" in [`PagedSlab::current`].
 const NO_PAGE: u32 = u32::MAX;
 
+const NO_VALUE: &str = "there is no value under this key";
+
 impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// Number of values in a full page.
     pub(crate) const PAGE_LEN: usize = 1 << BITS;
@@ -320,8 +322,6 @@ impl<T, const BITS: u32> Vacant<'_, T, BITS> {
         }
     }
 }
-
-const NO_VALUE: &str = "there is no value under this key";
 
 #[cfg(test)]
 mod tests;

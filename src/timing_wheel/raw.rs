@@ -75,8 +75,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         Self {
             now,
             entries: PagedSlab::new(),
-            slots: Slots::new(),
             cascaded: 0,
+            slots: Slots::new(),
         }
     }
 
@@ -179,6 +179,15 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         result
     }
 
+    /// Moves an entry to a slot for its new, earlier deadline, unless its slot starts early enough.
+    #[inline(never)]
+    fn move_earlier(&mut self, key: u32, deadline: u64) {
+        let (place, now) = (self.entries.at(key).place, self.now);
+        if Scale::<SLOTS>::start(place.slot, now) > deadline {
+            self.relink(key, place, Scale::<SLOTS>::slot_of(deadline, now));
+        }
+    }
+
     /// Extends the deadline of an entry, which stays in its slot, and returns `true`. Returns `false` and
     /// changes nothing if there is no such entry, if the new deadline is earlier than the old one, or
     /// for a survivor (see `paged_slab.rs`): only a slow path looks those up.
@@ -193,10 +202,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         }
     }
 
-    fn expect_not_passed(&self, deadline: u64) {
-        debug_assert!(deadline >= self.now, "this deadline has passed");
-    }
-
     /// Turns the clock back to `now`. This moves all entries, and fires none.
     pub(crate) fn turn_back(&mut self, now: u64) {
         self.now = now;
@@ -206,13 +211,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         }
     }
 
-    /// Moves an entry to a slot for its new, earlier deadline, unless its slot starts early enough.
-    #[inline(never)]
-    fn move_earlier(&mut self, key: u32, deadline: u64) {
-        let (place, now) = (self.entries.at(key).place, self.now);
-        if Scale::<SLOTS>::start(place.slot, now) > deadline {
-            self.relink(key, place, Scale::<SLOTS>::slot_of(deadline, now));
-        }
+    fn expect_not_passed(&self, deadline: u64) {
+        debug_assert!(deadline >= self.now, "this deadline has passed");
     }
 
     /// Moves the key of an entry from its place into another slot.
@@ -286,8 +286,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     #[must_use = "to be dropped outside of any lock"]
     #[inline]
     pub(crate) fn take_garbage(&mut self) -> Option<impl Sized + use<T, SLOTS>> {
-        let (pages, lists) = (&mut self.entries.garbage, &mut self.slots.garbage);
-        let is_any = !pages.is_empty() || !lists.is_empty();
-        is_any.then(|| (mem::take(pages), mem::take(lists)))
+        self.has_garbage().then(|| {
+            let pages = mem::take(&mut self.entries.garbage);
+            (pages, mem::take(&mut self.slots.garbage))
+        })
     }
 }

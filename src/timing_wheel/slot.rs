@@ -18,8 +18,6 @@ pub(crate) struct Place {
 const ALWAYS_SET: NonZeroU16 = NonZeroU16::new(1 << 15).unwrap();
 
 impl SlotId {
-    pub(crate) const FIRST: Self = Self(ALWAYS_SET);
-
     pub(crate) fn new<const SLOTS: usize>(level: usize, position: usize) -> Self {
         let index = (level * SLOTS + position) as u16;
         Self(ALWAYS_SET | index)

@@ -31,9 +31,9 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
             lists: Vec::new(),
-            occupied: Vec::new(),
             used: 0,
             garbage: Vec::new(),
+            occupied: Vec::new(),
         }
     }
 

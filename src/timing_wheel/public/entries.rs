@@ -71,15 +71,15 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: Key, deadline: u64) -> Rescheduled<T> {
+        if deadline <= self.now() {
+            let removed = self.remove(key);
+            return removed.map_or(Rescheduled::Stale, Rescheduled::Expired);
+        }
         if self.get(key).is_none() {
             return Rescheduled::Stale;
         }
-        if deadline > self.now() {
-            self.reschedule_from_now_on(key, deadline);
-            return Rescheduled::Moved;
-        }
-        self.remove(key)
-            .map_or(Rescheduled::Stale, Rescheduled::Expired)
+        self.reschedule_from_now_on(key, deadline);
+        Rescheduled::Moved
     }
 
     /// Changes the deadline of an entry, which must exist, to one that must not be before the clock.

@@ -2,7 +2,7 @@
 
 use super::TimingWheel;
 use crate::timing_wheel::Progress;
-use crate::timing_wheel::key::{Expired, Key, Stamped};
+use crate::timing_wheel::key::{Expired, Key};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the tick to advance to next, or `None` if the wheel is empty.
@@ -98,31 +98,6 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         progress
     }
 
-    /// Advances the clock as [`advance_bounded`](Self::advance_bounded) does, except that it stops
-    /// when an entry fires, and that entries whose deadlines are at most `apart` ticks apart may fire in
-    /// any order. So fewer of them cascade.
-    #[inline]
-    pub(crate) fn advance_to_one(
-        &mut self,
-        to: u64,
-        apart: u64,
-        budget: usize,
-    ) -> (Option<Expired<T>>, Progress) {
-        let mut expired = None;
-        let fire = |index, deadline, stamped: Stamped<T>| {
-            expired = Some(stamped.expired(index, deadline));
-        };
-        let progress = self.raw.advance_to_one(to, apart, budget, fire);
-        drop(self.raw.take_garbage());
-        (expired, progress)
-    }
-
-    /// Turns the clock back to `now`. This moves all entries, and fires none.
-    pub(crate) fn turn_back(&mut self, now: u64) {
-        self.raw.turn_back(now);
-        drop(self.raw.take_garbage());
-    }
-
     /// Advances the clock like [`advance`](Self::advance), but lets each entry that fires stay in
     /// the wheel with another deadline.
     ///
@@ -161,6 +136,32 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
                 fire(stamped.key(index), deadline, &mut stamped.value)
             });
         debug_assert!(progress.is_caught_up(), "ran out of an unlimited budget");
+        drop(self.raw.take_garbage());
+    }
+
+    /// Advances the clock until an entry fires, `budget` is used up, or the clock is at `to`. Entries whose
+    /// deadlines are at most `apart` ticks apart may fire in any order, so fewer of them cascade.
+    #[inline]
+    pub(crate) fn advance_to_one(
+        &mut self,
+        to: u64,
+        apart: u64,
+        budget: usize,
+    ) -> (Option<Expired<T>>, Progress) {
+        let mut expired = None;
+        let progress = self
+            .raw
+            .advance_with(to, 0, apart, budget, &mut |raw, index, deadline| {
+                let stamped = raw.entries.remove(index).value;
+                expired = Some(stamped.expired(index, deadline));
+                false
+            });
+        drop(self.raw.take_garbage());
+        (expired, progress)
+    }
+
+    pub(crate) fn turn_back(&mut self, now: u64) {
+        self.raw.turn_back(now);
         drop(self.raw.take_garbage());
     }
 }
