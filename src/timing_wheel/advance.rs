@@ -1,6 +1,6 @@
 //! The passing of time: when the clock reaches a slot, entries that are due fire, and the others
-//! *cascade*, which means that they move to the slot that they now belong to. That is on a lower
-//! level, unless the deadline was extended lazily in the meantime.
+//! *cascade* to the slot that they now belong to. That is on a lower level, unless the deadline was
+//! extended lazily in the meantime.
 //!
 //! **A panic of the closure that fires entries loses only the entry that it was called for.** Keys are
 //! out of their slots only in a `Burst` and a `Firing`, which put back what is left when they are dropped.
@@ -111,7 +111,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         Progress::CaughtUp
     }
 
-    /// Moves an entry whose key is in no slot to the slot that it now belongs to.
+    /// Links an entry whose key is in no slot into the slot that it now belongs to.
     fn cascade(&mut self, key: u32, deadline: u64) {
         self.link(key, Scale::<SLOTS>::slot_of(deadline, self.now));
         self.cascaded += 1;
@@ -141,8 +141,8 @@ impl<T, const SLOTS: usize> Drop for Burst<'_, T, SLOTS> {
 
 impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
     /// Takes a few entries out of a slot and subtracts their number from `budget`. Entries with a
-    /// deadline up to `due` fire, and all others cascade. When `fire` returns `false`, puts back the
-    /// rest, and no budget is left.
+    /// deadline up to `due` fire, and all others cascade. When `fire` returns `false`, the rest goes back,
+    /// and no budget is left.
     #[inline]
     fn run(
         &mut self,
@@ -212,10 +212,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     }
 
     /// Returns the earlier of `earliest` and the earliest deadline on a level. A slot with too many
-    /// entries to search counts as due when it starts.
-    ///
-    /// The first occupied slot is not enough, because the deadlines of its entries may have been extended
-    /// lazily beyond those of the next slots.
+    /// entries to search counts as due when it starts. Searching the first occupied slot is not enough,
+    /// because the deadlines of its entries may have been extended lazily beyond those of the next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
         for SlotStart { slot, start } in self.slots.occupied(level, self.now) {
@@ -223,7 +221,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
                 break;
             }
             let Some(of_slot) = self.earliest_of_few(slot, &mut few) else {
-                // The start is before the earliest deadline that was found.
                 return Some(start);
             };
             earliest = Some(earliest.map_or(of_slot, |earliest| earliest.min(of_slot)));
@@ -231,8 +228,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         earliest
     }
 
-    /// Returns the earliest deadline in a slot and subtracts the number of its entries from `few`,
-    /// or returns `None` if the slot has more than `few`.
+    /// Returns the earliest deadline in a slot and subtracts the number of its entries from `few`, or
+    /// returns `None` if the slot has more than `few`.
     fn earliest_of_few(&self, slot: SlotId, few: &mut usize) -> Option<u64> {
         let keys = self.slots.list(slot).keys();
         *few = few.checked_sub(keys.len())?;

@@ -1,6 +1,4 @@
-//! A bitmap that records which slots of a level are occupied, which means that they hold entries.
-
-/// A set of slots of one level, as one bit per slot.
+/// The slots of one level that are *occupied*, which means that they hold entries, as one bit per slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits([u64; Bits::WORDS]);
 
@@ -22,7 +20,7 @@ impl Bits {
         *self == Self::NONE
     }
 
-    /// Returns the first bit that is set at or after `slot`.
+    /// Returns the first occupied slot at or after `slot`.
     #[inline]
     pub(crate) fn first_from(&self, slot: usize) -> Option<usize> {
         let mut word = slot / 64;

@@ -11,7 +11,6 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.occupied[slot.level::<SLOTS>()].has(slot.position::<SLOTS>())
     }
 
-    /// Returns all slots with their lists.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (SlotId, &KeyList)> {
         let lists = self.lists.iter().enumerate();
         lists.map(|(index, list)| (SlotId::new::<SLOTS>(0, index), list))
@@ -19,7 +18,6 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 }
 
 impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
-    /// Panics unless every invariant holds.
     pub(crate) fn check(&self) {
         self.entries.check();
         let mut keys = 0;

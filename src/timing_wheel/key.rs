@@ -1,15 +1,11 @@
-//! The types that the public wheel returns: keys, expired entries, and the outcome of rescheduling.
-
 use std::num::NonZeroU64;
 
 /// A key that identifies one entry of a [`TimingWheel`](super::TimingWheel).
 ///
-/// [`insert`](super::TimingWheel::insert) returns it. Once the entry has fired or been removed, the
-/// key is *stale*: it finds nothing, even if another entry uses the same memory, because every
-/// insertion into a wheel gets a stamp of its own.
+/// Once the entry has fired or been removed, the key is *stale*: it finds nothing, even if another entry
+/// uses the same memory, because every insertion into a wheel gets a stamp of its own.
 ///
-/// Use a key only with the wheel that returned it. Another wheel cannot tell it from its own keys,
-/// so it may find an unrelated entry.
+/// Use a key only with the wheel that returned it. In another wheel, it may find an unrelated entry.
 ///
 /// ```
 /// let mut wheel = wheel::TimingWheel::new();
@@ -24,7 +20,7 @@ pub struct Key {
     pub(super) stamp: NonZeroU64,
 }
 
-/// A value, with the stamp of its insertion.
+/// A value of the public wheel, with the stamp of its insertion.
 pub(super) struct Stamped<T> {
     pub(super) stamp: NonZeroU64,
     pub(super) value: T,
@@ -40,7 +36,6 @@ impl<T> Stamped<T> {
         }
     }
 
-    /// Returns this entry as one that has fired.
     #[inline]
     pub(super) fn expired(self, index: u32, deadline: u64) -> Expired<T> {
         Expired {
@@ -77,8 +72,7 @@ pub struct Expired<T> {
 pub enum Rescheduled<T> {
     /// The entry has its new deadline. Its key stays valid.
     Moved,
-    /// The new deadline is not after the wheel's clock, so the entry was removed. This is its
-    /// value.
+    /// The new deadline is not after the wheel's clock, so the entry was removed. This is its value.
     Expired(T),
     /// The entry had already fired or been removed, so nothing has changed.
     Stale,

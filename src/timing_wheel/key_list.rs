@@ -1,15 +1,13 @@
-//! The keys of the entries in one slot.
-//!
-//! Each entry knows the place of its key, so that the key can be removed in constant time: the last
-//! key of the list takes its place, and that key's entry stores the new place. The last key usually
-//! belongs to an entry that was inserted recently and is still in a cache.
-
 use std::mem;
 
 /// Number of keys for which an empty list may keep memory.
 pub(super) const SHORT: usize = 128;
 
-/// A list of keys in no particular order.
+/// The keys of the entries in one slot, in no particular order.
+///
+/// Each entry knows the place of its key, so that the key can be removed in constant time: the last
+/// key of the list takes its place, and that key's entry stores the new place. The last key usually
+/// belongs to an entry that was inserted recently and is still in a cache.
 #[derive(Debug)]
 pub(crate) struct KeyList(Vec<u32>);
 
@@ -40,15 +38,15 @@ impl KeyList {
         at as u32
     }
 
-    /// Removes the key at a place. Returns the key that has moved there, if any.
+    /// Removes the key at an index. Returns the key that has moved there, if any.
     #[inline(always)]
     pub(crate) fn remove(&mut self, at: u32) -> Option<u32> {
         self.0.swap_remove(at as usize);
         self.0.get(at as usize).copied()
     }
 
-    /// Takes at most `most` keys off the end of the list. Calls `taken` for each, with a count from
-    /// 0 and the key. Returns the number of keys.
+    /// Takes at most `most` keys off the end of the list, and returns their number. Calls `taken` with a
+    /// count from 0 and each key.
     #[inline(always)]
     pub(crate) fn take(&mut self, most: usize, mut taken: impl FnMut(usize, u32)) -> usize {
         let left = self.len() - most.min(self.len());
@@ -67,8 +65,7 @@ impl KeyList {
         self.0.capacity() > SHORT
     }
 
-    /// If most of the memory is unused, moves the keys into a smaller vector and returns the larger
-    /// one, for the caller to free outside of its lock.
+    /// If most of the memory is unused, moves the keys into a smaller vector and returns the larger one.
     #[inline(never)]
     pub(crate) fn give_back(&mut self) -> Option<Vec<u32>> {
         let len = self.len();

@@ -1,20 +1,19 @@
 //! The arithmetic of levels: which slot a deadline belongs to, and when a slot starts.
 //!
-//! On level `l`, slots are `SLOTS^l` ticks wide and start at multiples of that width. They are
-//! numbered from tick 0 on, as if the level were endless. The level stores them in a circular array
-//! of `SLOTS` slots, so slot number `n` is at position `n % SLOTS`. One *rotation* is the time that
-//! all slots of the array span together.
+//! On level `l`, slots are `SLOTS^l` ticks wide and start at multiples of that width. They are numbered
+//! from tick 0 on, as if the level were endless. The level stores them in a circular array, so slot
+//! number `n` is at position `n % SLOTS`. One *rotation* is the time that the array spans.
 
 use super::bits::Bits;
 use super::slot::SlotId;
 
-/// The arithmetic of slots in a wheel with `SLOTS` slots per level. If that is a power of two, shifts and
-/// masks replace divisions; the compiler removes the branches.
+/// The arithmetic for `SLOTS` slots per level. If that is a power of two, shifts and masks replace
+/// divisions; the compiler removes the branches.
 pub(crate) struct Scale<const SLOTS: usize>;
 
 impl<const SLOTS: usize> Scale<SLOTS> {
-    /// Number of levels that cover all of `u64`. On the highest of them, any two times are less
-    /// than one rotation apart.
+    /// Number of levels that cover all of `u64`: on the highest, any two times are less than one rotation
+    /// apart.
     pub(crate) const LEVELS: usize = u64::MAX.ilog(SLOTS as u64) as usize + 1;
     const POWER_OF_TWO: bool = SLOTS.is_power_of_two();
     const BITS: u32 = SLOTS.trailing_zeros();
@@ -39,7 +38,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         }
     }
 
-    /// Returns the number of the slot that contains `time`, counted from tick 0.
+    /// Returns the number of the slot that contains `time`.
     pub(crate) const fn number(time: u64, level: usize) -> u64 {
         if Self::POWER_OF_TWO {
             time >> (Self::BITS * level as u32)
@@ -48,23 +47,21 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         }
     }
 
-    /// Returns the position in the circular array of the slot with this number.
     pub(crate) const fn position(number: u64) -> usize {
         (number % SLOTS as u64) as usize
     }
 
-    /// Returns the slot of this level that contains `time`.
     pub(crate) fn slot_at(time: u64, level: usize) -> SlotId {
         SlotId::new::<SLOTS>(level, Self::position(Self::number(time, level)))
     }
 
-    /// Returns the slot that an entry belongs to. It is on the lowest level on which the slot that
-    /// contains the deadline lies less than one rotation ahead of the slot that contains `now`.
+    /// Returns the slot that an entry belongs to: on the lowest level on which the slot that contains the
+    /// deadline lies less than one rotation ahead of the slot that contains `now`.
     #[inline]
     pub(crate) fn slot_of(deadline: u64, now: u64) -> SlotId {
         let mut level = Self::level_of_distance(deadline - now);
-        // A distance of less than one rotation can still end in the slot that is a whole rotation
-        // ahead, because `now` need not be at the start of its slot.
+        // A distance of less than one rotation can end in the slot that is a whole rotation ahead, because
+        // `now` need not be at the start of its slot.
         if Self::number(deadline, level) - Self::number(now, level) >= SLOTS as u64 {
             level += 1;
         }
@@ -81,8 +78,7 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         wider.take_while(|&&unit| unit <= distance).count()
     }
 
-    /// Returns the tick at which the next occupied slot starts. That is the slot that contains
-    /// `now` if it is occupied, or else the next one in the circular array.
+    /// Returns the tick at which the first occupied slot starts, from the slot that contains `now` on.
     #[inline]
     pub(crate) fn first_start(occupied: &Bits, level: usize, now: u64) -> Option<u64> {
         let number = Self::number(now, level);
@@ -94,17 +90,15 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         Some((number + ahead as u64) * Self::unit(level))
     }
 
-    /// Returns `true` if a slot of this level starts at one of the ticks from `now` to `then`,
-    /// inclusive. `then` must start a slot of a lower level, less than one rotation of that level
-    /// after `now`.
+    /// Returns `true` if a slot of this level starts at one of the ticks from `now` to `then`, inclusive.
+    /// `then` must start a slot of a lower level, less than one rotation of that level after `now`.
     pub(crate) const fn starts_between(level: usize, now: u64, then: u64) -> bool {
         // If `now` is 0, the subtraction wraps around to the last tick of all, and the result is `true`,
         // as it should be: a slot of every level starts at tick 0, and `then` is in it.
         Self::number(now.wrapping_sub(1), level) != Self::number(then, level)
     }
 
-    /// Returns the tick at which a slot starts. The slot must lie less than one rotation ahead of
-    /// `now`.
+    /// Returns the tick at which a slot starts. The slot must lie less than one rotation ahead of `now`.
     pub(crate) fn start(slot: SlotId, now: u64) -> u64 {
         let level = slot.level::<SLOTS>();
         let number = Self::number(now, level);

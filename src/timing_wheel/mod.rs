@@ -1,14 +1,11 @@
 //! A hierarchical timing wheel: the data structure alone, without clock, lock or waker.
 //!
-//! Time is a `u64` number of ticks, and the caller decides how long a tick is. Inserting,
-//! removing and rescheduling take constant time on average, however many entries there are. Time passes
-//! when [`TimingWheel::advance`] is called. A loop that drives a wheel by a clock is among the
-//! [recipes](crate::docs::recipes#timingwheel-without-a-runtime).
+//! This page explains how the wheel works; [`TimingWheel`] shows how to use it.
 //!
-//! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0
-//! is a single tick wide, and a slot of each further level is as wide as the whole level below it. A
-//! level is created when a deadline first needs it. With 64 slots, eleven levels cover all of `u64`, so
-//! no deadline is too far away.
+//! A wheel has levels, and each level is a circular array of `SLOTS` slots. A slot of level 0 is a single
+//! tick wide, and a slot of each further level is as wide as the whole level below it. A level is created
+//! when a deadline first needs it. With 64 slots, eleven levels cover all of `u64`, so no deadline is too
+//! far away.
 //!
 //! ```text
 //! TimingWheel, 64 slots a level, now = 5
@@ -39,12 +36,12 @@
 //! `TimingWheel` is the source of one detail: a level begins with the slot of `now` rather than at
 //! a multiple of its length.
 
-// [`RawWheel`](raw::RawWheel) is the wheel of the timer driver. The public [`TimingWheel`] is built on it, and
-// detects keys whose entry is gone. A file uses only files above it in this table:
+// `RawWheel` is the wheel of the timer driver. The public `TimingWheel` is built on it, and detects keys
+// whose entry is gone. A file uses only files above it in this table:
 //
 // | file | content |
 // | --- | --- |
-// | `bits.rs` | a bit for each slot of a level |
+// | `bits.rs` | which slots of a level are occupied |
 // | `slot.rs` | the index of a slot, and the place of a key within a slot |
 // | `paged_slab.rs` | a slab that grows by pages and gives memory back |
 // | `key_list.rs` | the keys of the entries in one slot |

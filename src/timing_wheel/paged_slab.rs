@@ -8,9 +8,6 @@
 //! hour would keep the memory of a thousand short timers in the same page. The few values
 //! that are left, the *survivors*, move into a map, where they are found under the same keys.
 //! Removing and looking up a value try its page first, because a survivor is rare.
-//!
-//! Memory that is given back becomes garbage, which the caller takes and frees after it has
-//! released its lock. (`shrink_to_fit` frees it immediately.)
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -35,9 +32,9 @@ pub(crate) struct PagedSlab<T, const BITS: u32> {
     whole: usize,
     /// Values whose page gave its memory back, by key.
     survivors: BTreeMap<u32, T>,
-    /// The capacity that the owner asked for. No page gives memory back that belongs to it.
+    /// The capacity that the owner asked for, and that pages keep.
     reserved: usize,
-    /// Memory that pages gave back, for the owner to drop outside of its lock.
+    /// Memory that pages gave back, for `RawWheel::take_garbage`.
     pub(super) garbage: Vec<Slab<T>>,
 }
 
@@ -56,7 +53,6 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
     /// A page gives its memory back once only this many values are left.
     const FEW: usize = Self::PAGE_LEN / 128;
 
-    /// Creates a slab without pages and without memory.
     pub(crate) const fn new() -> Self {
         Self {
             removed: 0,
@@ -97,8 +93,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Removes and returns the value under a key. Returns `None` if there is none, or if it has
-    /// survived its page.
+    /// Removes and returns the value under a key. Returns `None` if there is none, or for a survivor.
     #[inline(always)]
     pub(crate) fn remove_from_page(&mut self, key: u32) -> Option<T> {
         let (number, index) = Self::split(key);
@@ -112,8 +107,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         Some(value)
     }
 
-    /// Notes that a full page has room again, or gives back the memory of a page with few values
-    /// left.
+    /// Notes that a full page has room again, or gives back the memory of a page with few values left.
     ///
     /// The current page keeps its memory even when it is empty. Otherwise, with all other pages
     /// full, inserting and removing one value could allocate and free each time.
@@ -145,8 +139,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         value.or_else(|| self.survivor(key))
     }
 
-    /// Returns the value under a key. Returns `None` if there is none, or if it has survived its
-    /// page.
+    /// Returns the value under a key. Returns `None` if there is none, or for a survivor.
     #[inline(always)]
     pub(crate) fn in_page_mut(&mut self, key: u32) -> Option<&mut T> {
         let (number, index) = Self::split(key);
@@ -178,7 +171,6 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         self.get(key).expect(NO_VALUE)
     }
 
-    /// Returns the value under a key, for changing it. Panics if there is none.
     #[inline]
     pub(crate) fn at_mut(&mut self, key: u32) -> &mut T {
         let (number, index) = Self::split(key);
@@ -188,9 +180,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Returns the number of values that there is memory for. This takes constant time, because
-    /// every page except the first has the same size. The vector of the first may have room for
-    /// more than a page.
+    /// Returns the number of values that there is memory for. This takes constant time, because every page
+    /// except the first has the same size. The vector of the first may have room for more than a page.
     pub(crate) fn capacity(&self) -> usize {
         let first = self.pages.first().map_or(0, Slab::capacity);
         first.min(Self::PAGE_LEN) + self.whole * Self::PAGE_LEN + self.survivors.len()
@@ -235,7 +226,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         }
     }
 
-    /// Removes pages from the end of the list, as long as they have neither values nor survivors.
+    /// Removes pages from the end of the list while they have neither values nor survivors.
     fn remove_last_pages(&mut self) {
         let survivor = self.survivors.last_key_value();
         let needed = survivor.map_or(0, |(&key, _)| Self::split(key).0 + 1);
@@ -290,8 +281,7 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
             (Self::split(key).1, value)
         });
         let mut page: Slab<T> = values.collect();
-        // The first page grows by doubling instead, so that a wheel with few entries takes little
-        // memory.
+        // The first page grows by doubling instead, so that a small wheel takes little memory.
         if number != 0 {
             page.reserve_exact(Self::PAGE_LEN - page.len());
             self.whole += 1;

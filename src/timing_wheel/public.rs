@@ -1,6 +1,3 @@
-//! The public wheel: a [`RawWheel`] whose values and keys have a stamp, by which it detects stale keys.
-//! This file has its constructors, and the methods about its size and memory.
-
 mod entries;
 mod time;
 
@@ -13,8 +10,11 @@ use super::raw::RawWheel;
 /// A hierarchical timing wheel, which stores values with deadlines and yields those that are due.
 ///
 /// Deadlines and the clock of the wheel are numbers of ticks, and you decide how long a tick is. Time
-/// passes only when you call [`advance`](Self::advance). The [module page](crate::timing_wheel)
-/// describes the data structure.
+/// passes only when you call [`advance`](Self::advance), for example in a
+/// [loop that reads a clock](crate::docs::recipes#timingwheel-without-a-runtime).
+///
+/// Inserting, removing and rescheduling take constant time on average, however many entries there are.
+/// The [module page](crate::timing_wheel) describes the data structure.
 ///
 /// A level has `SLOTS` slots, from 2 to 256. With more slots there are fewer levels, so an entry moves
 /// less often before it fires, but each level takes 24 bytes per slot. The wheels of the timer driver
@@ -41,8 +41,8 @@ use super::raw::RawWheel;
 /// ```
 pub struct TimingWheel<T, const SLOTS: usize = 64> {
     pub(super) raw: RawWheel<Stamped<T>, SLOTS>,
-    /// The stamp of the next insertion. It never decreases, not even in `clear`, because otherwise
-    /// a stale key could find another entry.
+    /// The stamp of the next insertion, by which a stale key is detected. It never decreases, not even in
+    /// `clear`, because the key could otherwise find another entry.
     stamp: NonZeroU64,
 }
 

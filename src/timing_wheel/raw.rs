@@ -13,6 +13,7 @@ use super::slots::Slots;
 /// A timing wheel whose keys are bare `u32`s.
 ///
 /// **Do not use the key of an entry that is gone**: the wheel reuses keys, and would find another entry.
+/// If it finds none, all methods except `get` and `extend` panic.
 #[repr(C)]
 pub(crate) struct RawWheel<T, const SLOTS: usize> {
     pub(super) now: u64,
@@ -41,17 +42,16 @@ const _: () = {
     assert!(size_of::<Option<Entry<Option<std::task::Waker>>>>() == 32);
 };
 
-/// The binary logarithm of the number of entries per page. A page of the driver's takes 32 KiB.
+/// The binary logarithm of the number of entries per page. A page of the driver takes 32 KiB.
 pub(crate) const PAGE_BITS: u32 = 10;
-/// Number of entries per page, for which memory is allocated and freed together.
 #[cfg(test)]
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
 pub(crate) struct Entry<T> {
     pub(super) value: T,
     pub(super) deadline: u64,
-    /// The place of this entry's key. It is stored because the slot also depends on the time of the
-    /// insert.
+    /// The place of this entry's key, which does not follow from `deadline` alone: the slot also depends
+    /// on the time of the insert.
     pub(super) place: Place,
 }
 
@@ -63,7 +63,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         if keys < memory { keys } else { memory }
     };
 
-    /// Creates an empty wheel whose clock is at `now`. Allocates nothing before the first insert.
     pub(crate) const fn starting_at(now: u64) -> Self {
         // With a single slot per level, a higher level would not have wider slots.
         const {
@@ -80,7 +79,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         }
     }
 
-    /// Returns the tick of the clock. All entries are due later, unless the last advance stopped early.
+    /// Returns the tick of the clock. No entry is due earlier.
     pub(crate) const fn now(&self) -> u64 {
         self.now
     }
@@ -120,7 +119,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         key
     }
 
-    /// Removes an entry and returns its value. Panics if there is no such entry.
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: u32) -> T {
         match self.entries.remove_from_page(key) {
@@ -142,8 +140,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         entry.value
     }
 
-    /// Changes the deadline of an entry. The new one must not be before `now`. Panics if there is no
-    /// such entry.
+    /// Changes the deadline of an entry. The new one must not be before `now`.
     #[inline]
     pub(crate) fn reschedule(&mut self, key: u32, deadline: u64) {
         self.expect_not_passed(deadline);
@@ -157,11 +154,10 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     }
 
     /// Changes the deadline of an entry, as [`reschedule`](Self::reschedule) does, but leaves the entry
-    /// in its slot unless that starts after the new deadline. Calls `change` on the value, and returns
-    /// its result.
+    /// in its slot unless that starts after the new deadline. So a deadline can be extended again and
+    /// again, and the entry moves once: when the clock reaches its slot.
     ///
-    /// A deadline can thus be extended again and again, and the entry moves once: when the clock reaches
-    /// its slot.
+    /// Calls `change` on the value, and returns its result.
     #[inline(always)]
     pub(crate) fn reschedule_lazily<R>(
         &mut self,
@@ -189,8 +185,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     }
 
     /// Extends the deadline of an entry, which stays in its slot, and returns `true`. Returns `false` and
-    /// changes nothing if there is no such entry, if the new deadline is earlier than the old one, or
-    /// for a survivor (see `paged_slab.rs`): only a slow path looks those up.
+    /// changes nothing if there is no such entry, if the new deadline is earlier than the old one, or for a
+    /// survivor (see `paged_slab.rs`): only a slow path looks those up.
     #[inline(always)]
     pub(crate) fn extend(&mut self, key: u32, deadline: u64) -> bool {
         match self.entries.in_page_mut(key) {
@@ -215,7 +211,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         debug_assert!(deadline >= self.now, "this deadline has passed");
     }
 
-    /// Moves the key of an entry from its place into another slot.
     fn relink(&mut self, key: u32, place: Place, slot: SlotId) {
         self.unlink(place);
         self.link(key, slot);
@@ -234,7 +229,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         }
     }
 
-    /// Returns the deadline of an entry. Panics if there is no such entry.
     pub(crate) fn deadline(&self, key: u32) -> u64 {
         self.entries.at(key).deadline
     }
@@ -243,7 +237,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         Some(&self.entries.get(key)?.value)
     }
 
-    /// Returns the value of an entry. Panics if there is no such entry.
     pub(crate) fn get_mut(&mut self, key: u32) -> &mut T {
         &mut self.entries.at_mut(key).value
     }

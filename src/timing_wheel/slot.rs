@@ -1,10 +1,7 @@
-//! The index of a slot, and the place of a key within a slot.
-
 use std::num::NonZeroU16;
 
-/// The index of a slot. The slots of all levels are counted from the first slot of the lowest level
-/// on, and there are fewer than 2^15. The highest bit is always set: a value that is never zero leaves
-/// room for the slab to mark a vacant cell.
+/// A slot, as its index among the slots of all levels, lowest level first. There are fewer than 2^15. The
+/// highest bit is always set: a value that is never zero leaves room for the slab to mark a vacant cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(NonZeroU16);
 
@@ -23,7 +20,6 @@ impl SlotId {
         Self(ALWAYS_SET | index)
     }
 
-    /// Returns the number of slots before this one, counted over all levels.
     pub(crate) const fn index(self) -> usize {
         (self.0.get() & !ALWAYS_SET.get()) as usize
     }

@@ -1,26 +1,22 @@
-//! The slots of all levels, and which of them are occupied. A slot holds only the keys of its
-//! entries; the entries themselves are in the slab of `raw.rs`.
-
 use super::bits::Bits;
 use super::key_list::{KeyList, SHORT};
 use super::level::Scale;
 use super::slot::{Place, SlotId};
 
-/// The slots of the levels that have been needed so far, lowest level first. Most operations touch only
-/// the first two fields.
+/// The slots of the levels that have been needed so far, lowest level first. A slot holds only the keys
+/// of its entries; the slab holds the entries. Most operations touch only the first two fields.
 #[repr(C)]
 pub(crate) struct Slots<const SLOTS: usize> {
     /// The keys of the entries in each slot, indexed by [`SlotId::index`].
     pub(super) lists: Vec<KeyList>,
     /// A bit for each level, which is set while the level holds entries.
     pub(super) used: u64,
-    /// Memory that long lists no longer need. The owner of the wheel frees it outside of its lock.
+    /// Memory that long lists no longer need, for `RawWheel::take_garbage`.
     pub(super) garbage: Vec<Vec<u32>>,
-    /// For each level, a bit for each slot, which is set while the slot holds entries.
+    /// The occupied slots of each level.
     pub(super) occupied: Vec<Bits>,
 }
 
-/// An occupied slot, and the tick at which it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotStart {
     pub(crate) slot: SlotId,
@@ -37,12 +33,11 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// Returns the number of levels.
     pub(crate) fn levels(&self) -> usize {
         self.occupied.len()
     }
 
-    /// Adds a key to a slot and returns its place. Creates the level if it does not exist yet.
+    /// Adds a key to a slot, whose level need not exist yet, and returns its place.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> Place {
         let list = match self.lists.get_mut(slot.index()) {
@@ -128,8 +123,8 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         let mut levels = self.used_levels();
         let mut first = self.first_on(levels.next()?, now)?;
         for level in levels {
-            // If no slot of this level starts in between, none of a higher level does, because
-            // every slot of a higher level starts together with one of this level.
+            // If no slot of this level starts in between, none of a higher level does, because each of
+            // those starts together with one of this level.
             if !Scale::<SLOTS>::starts_between(level, now, first.start) {
                 break;
             }
@@ -174,7 +169,6 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         })
     }
 
-    /// Returns the keys in a slot.
     pub(crate) fn list(&self, slot: SlotId) -> &KeyList {
         &self.lists[slot.index()]
     }
@@ -186,8 +180,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
             .map(KeyList::len)
     }
 
-    /// Frees the memory that the lists of keys do not need, and removes the highest levels while
-    /// they are empty.
+    /// Frees the memory that the lists do not need, and removes the highest levels while they are empty.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.garbage = Vec::new();
         self.set_levels(self.used_levels().last().map_or(0, |last| last + 1));

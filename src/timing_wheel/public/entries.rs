@@ -1,11 +1,8 @@
-//! Operations on a single entry: inserting, removing, rescheduling, and looking it up.
-
 use super::TimingWheel;
 use crate::timing_wheel::key::{Key, Rescheduled, Stamped};
 
 impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
-    /// Inserts a value that fires when the clock reaches `deadline`, and returns its key. Takes constant
-    /// time, except when the wheel allocates.
+    /// Inserts a value that fires when the clock reaches `deadline`, and returns its key.
     ///
     /// # Errors
     ///
@@ -28,8 +25,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Ok(self.insert_from_now_on(deadline, value))
     }
 
-    /// Inserts a value, whose deadline must not be before the clock. An entry at the clock is due, and
-    /// the next advance fires it.
+    /// Inserts a value that may be due already. Its deadline must not be before the clock.
     #[inline]
     pub(crate) fn insert_from_now_on(&mut self, deadline: u64, value: T) -> Key {
         let stamp = self.stamp;
@@ -38,8 +34,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Key { index, stamp }
     }
 
-    /// Removes an entry and returns its value, or `None` if the entry has fired or been removed. Takes
-    /// constant time on average.
+    /// Removes an entry and returns its value, or `None` if the entry has fired or been removed.
     ///
     /// ```
     /// let mut wheel = wheel::TimingWheel::new();
@@ -58,7 +53,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Changes the deadline of an entry. Its key stays the same.
     ///
     /// If the new deadline is not after [`now`](Self::now), the entry is removed, and its value is
-    /// returned as [`Rescheduled::Expired`]. Takes constant time on average.
+    /// returned as [`Rescheduled::Expired`].
     ///
     /// ```
     /// use wheel::timing_wheel::{Rescheduled, TimingWheel};
@@ -82,17 +77,14 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         Rescheduled::Moved
     }
 
-    /// Changes the deadline of an entry, which must exist, to one that must not be before the clock.
+    /// Changes the deadline of an entry, which must exist. The new one must not be before the clock.
     #[inline]
     pub(crate) fn reschedule_from_now_on(&mut self, key: Key, deadline: u64) {
         self.raw.reschedule(key.index, deadline);
         drop(self.raw.take_garbage());
     }
 
-    /// Returns a reference to the value of an entry, or `None` if the entry has fired or been
-    /// removed.
-    ///
-    /// # Examples
+    /// Returns a reference to the value of an entry, or `None` if the entry has fired or been removed.
     ///
     /// ```
     /// let mut wheel = wheel::TimingWheel::new();

@@ -1,5 +1,3 @@
-//! The passing of time: the next expiration, and advancing the clock, which fires entries.
-
 use super::TimingWheel;
 use crate::timing_wheel::Progress;
 use crate::timing_wheel::key::{Expired, Key};
