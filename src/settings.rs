@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::platform::runtime::{Handle, RuntimeFlavor};
-pub(crate) use crate::platform::{BATCH, PASS};
+pub(crate) use crate::platform::{BATCH, MANY, PASS};
 
 /// The settings of a driver. A builder has checked that each is in its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -13,8 +13,8 @@
 //!   were many timers to search.
 //! * **Home.** A shard, and the way from there to the driver. A timer holds a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
-//!   pass*, which fires timers that are due. The *target* is the tick that the alarm has to be
-//!   armed for: the earliest `next` of all shards.
+//!   pass*, which fires timers that are due, or *puts them off* if there are many. The *target* is
+//!   the tick that the alarm has to be armed for: usually the earliest `next` of all shards.
 //! * **Fast path.** The alarm publishes `fast_path_from` in each shard. A deadline at or after it
 //!   needs no rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline
 //!   is *near*, and takes the slow path: `near.rs` says at which tick the timer fires.
@@ -82,8 +82,9 @@
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`
 //! applies the late cancels that are queued, and then takes the lock, moves the shard's clock,
 //! collects the wakers of at most [`BATCH`] due timers, and wakes them after the release, until no
-//! timer is due or the pass has fired many. Then `Alarm::rearm` arms the alarm for the earliest
-//! deadline that is left. If timers are left that are due, the driver task fires them.
+//! timer is due. If there are many, it puts them off (`RawWheel::put_off`), and `Shard::fire_put_off`
+//! fires them in the driver task. Then `Alarm::rearm` arms the alarm for the earliest deadline that is
+//! left.
 //!
 //! **End.** The runtime drops the driver task, which owns the driver's `Service`. That closes the
 //! alarm and each shard, and wakes the timers that are pending.

@@ -1,36 +1,36 @@
 //! Expiry passes: when one runs, and what it does.
 //!
 //! **An expiry pass fires timers that are due, at most [`BATCH`](crate::settings::BATCH) of them per
-//! lock acquisition and about [`PASS`] in all, and then re-arms the alarm for what is left.** A pass
-//! runs in two places:
+//! lock acquisition, and then re-arms the alarm.** A pass runs in two places:
 //!
 //! 1. In the alarm's waker, when the alarm fires, while Tokio polls its drivers. The head of
 //!    `alarm/mod.rs` says why.
 //! 2. In a poll of the driver task. The runtime polls that task once after it was spawned. Later it
 //!    is polled when a thread has requested a pass, for example because the alarm fired early,
-//!    because its time had already come when it was to be armed, or because the check below found a
-//!    late timer in a busy runtime.
+//!    because its time had already come when it was to be armed, because timers were put off, or
+//!    because the check below found a late timer in a busy runtime.
 //!
 //! In each shard, a pass first applies the late cancels that are queued.
 //!
 //! # A mass expiry
 //!
-//! **A pass gives the thread back to Tokio after about [`PASS`] timers, so that I/O goes on while a
-//! million timers expire.** While a pass runs in the alarm's waker, no other worker can poll Tokio's
-//! drivers. And the tasks that a pass wakes fill the run queue of one worker; once that is full,
-//! Tokio moves them to the queue that all workers share, where a task that I/O wakes has to wait
-//! behind them.
+//! **A pass fires only about [`PASS`] of the timers that it finds due. It *puts off* the others, and the
+//! driver task fires [`PASS`] of those each time it runs.** So I/O goes on while a million timers expire:
 //!
-//! If a pass leaves timers that are due, the driver task fires the next of them. A task that wakes
-//! itself goes to the end of its queue, so after its first pass the driver task runs again when the
-//! tasks that it woke have run. Meanwhile the alarm does not fire: the tasks that it woke would push
-//! those that I/O has just woken into the shared queue. But the driver task may wait behind a task that
-//! blocks. So the alarm is set [`PATIENCE`](super::alarm) later, and if it fires, a single pass fires
-//! everything that is left.
+//! * While a pass runs in the alarm's waker, no other worker can poll Tokio's drivers.
+//! * The tasks that a pass wakes go into the run queue of one worker. If that were full, Tokio would move
+//!   half of it into the queue that all workers share, where calls from other threads would wait behind
+//!   all of them. A task that wakes itself goes to the end of its queue, so the driver task runs again
+//!   when the tasks that it woke have run.
 //!
-//! The price is that timers which are due later wait, too, until the tasks of the earlier ones have
-//! run. (Taking them out of the wheels first, and waking their tasks later, did not help: once the
-//! alarm has to wake everything, they end up behind the others in Tokio's queues.)
+//! **Timers that become due meanwhile overtake those that were put off.** Putting a timer off takes its
+//! key out of its slot and costs a twentieth of waking its task, so passes soon reach the timers that
+//! are due now. Those fire directly, if they are few. If there are many, they are put off, too, but the
+//! driver task fires the latest and the first in turn.
+//!
+//! The driver task may wait in the queue of a worker that blocks. So while timers are put off, the alarm
+//! is set for [`PATIENCE`](super::alarm) later at the latest. If the driver task has not come by then, the
+//! alarm fires all of them.
 //!
 //! If the clock may be paused, each pass fires all timers that are due, so that they have fired when
 //! `advance().await` returns.
@@ -73,7 +73,7 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use super::lifecycle::{Driver, Home};
-use super::shard::{Pass, SOON};
+use super::shard::{Pass, SOON, Shard};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{lock, thread_local};
@@ -91,13 +91,8 @@ impl Driver {
             // task re-arms it, if that task still runs.
             return self.request_pass();
         }
-        let resumes_by = self.alarm.resumes_by();
-        if resumes_by.is_some_and(|resumes_by| now < resumes_by) {
-            // The driver task goes on.
-            return self.rearm();
-        }
-        // If the driver task has not come, it may wait behind a task that blocks.
-        self.run_pass(self.alarm.last_millisecond(now), resumes_by.is_some());
+        let put_off = self.alarm.resume(now, false);
+        self.run_pass(self.alarm.last_millisecond(now), put_off);
     }
 
     /// Polls the driver task.
@@ -111,29 +106,41 @@ impl Driver {
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
         } else {
-            self.run_pass(now, false);
+            self.run_pass(now, self.alarm.resume(now, true));
         }
     }
 
-    /// Fires timers that are due at `now`: about [`PASS`] of them, or all. Arms the alarm for what is
-    /// left. If timers are left that are due, requests the next pass.
-    fn run_pass(&self, now: Tick, fires_all: bool) {
+    /// Fires or puts off the timers that are due at `now`, and then fires `put_off` of those that were put
+    /// off. Arms the alarm for what is left.
+    fn run_pass(&self, now: Tick, put_off: usize) {
         // If the clock may be paused, all fire before `advance().await` returns.
-        let fires_all = fires_all || self.alarm.may_pause();
-        let mut pass = Pass::at(now, if fires_all { usize::MAX } else { PASS });
+        let (mut pass, put_off) = match self.alarm.may_pause() {
+            true => (Pass::at(now, usize::MAX), usize::MAX),
+            false => (Pass::at(now, PASS), put_off),
+        };
         // Each pass begins in another shard, so that none waits until another has nothing due.
         let first = self.passes.fetch_add(1, Ordering::Relaxed) as usize % self.homes.len();
         let (last, next) = self.homes.split_at(first);
-        let clock = || self.alarm.read_clock();
-        let is_finished = next
-            .iter()
-            .chain(last)
-            .all(|home| home.shard.fire_due(&mut pass, clock));
+        for home in next.iter().chain(last) {
+            home.shard.fire_due(&mut pass, || self.alarm.read_clock());
+        }
+        if put_off > 0 {
+            self.fire_put_off(&mut pass, put_off);
+        }
         if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
-        self.alarm.note_pass(now, is_finished);
         self.rearm();
+        if self.shards().any(Shard::has_put_off) {
+            self.request_pass();
+        }
+    }
+
+    /// Fires about `most` of the timers that were put off, as many from each shard.
+    fn fire_put_off(&self, pass: &mut Pass, most: usize) {
+        let waiting = self.shards().filter(|shard| shard.has_put_off());
+        let of_each = most.div_ceil(waiting.clone().count().max(1));
+        waiting.for_each(|shard| shard.fire_put_off(pass, of_each, || self.alarm.read_clock()));
     }
 
     /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is

@@ -22,9 +22,9 @@
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
 //!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan pages
 //!   that give their memory back, or copy the histogram of lag. In addition, memory may be
-//!   allocated: a page of 32 KiB, or the lists of a new level. Only copying a list takes longer: a
-//!   slot's keys (four bytes each) when the list grows or gives memory back, and the late cancels
-//!   (sixteen each) when theirs grows.
+//!   allocated: a page of 32 KiB, or the lists of a new level. Only copying a list takes longer: the keys
+//!   of a slot, or of timers that were put off (four bytes each), and the late cancels (sixteen each),
+//!   when the list grows or gives memory back.
 //! * **Arming and cancelling avoid waiting for the lock** (see `driver/mod.rs`), because this
 //!   thread may have preempted its holder: while it spins, the holder cannot run and release the
 //!   lock. Waiting spins, then yields, then sleeps (see `platform.rs`).
@@ -146,6 +146,8 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
+    /// Number of timers that were put off, stored under the lock.
+    put_off: AtomicUsize,
 }
 
 /// Cancels from other threads, and cancels that found the shard busy.
@@ -292,6 +294,12 @@ impl Shard {
 
     fn store_next(&self, next: Tick) {
         self.published.next.store(next.0, Ordering::SeqCst);
+    }
+
+    /// Returns `true` if timers of this shard were put off (see `pass.rs`).
+    #[inline]
+    pub(super) fn has_put_off(&self) -> bool {
+        self.published.put_off.load(Ordering::Relaxed) != 0
     }
 
     /// Returns `true` if an entry with this deadline belongs to its timer, or would if it were armed

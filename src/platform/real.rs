@@ -32,9 +32,11 @@ pub(crate) const MILLISECOND: u64 = 1_000_000;
 /// Maximum number of entries that one critical section of a shard fires, or of late cancels that it
 /// applies.
 pub(crate) const BATCH: usize = 16;
-/// Number of timers after which an expiry pass ends: as many as the run queue of one of Tokio's workers
-/// has room for.
-pub(crate) const PASS: usize = 256;
+/// Number of due timers that an expiry pass fires, and of timers that were put off. Three quarters of the
+/// run queue of a worker of Tokio's, which leaves room for the tasks that I/O wakes.
+pub(crate) const PASS: usize = 192;
+/// Maximum number of timers that a pass fires or puts off.
+pub(crate) const MANY: usize = 4_096;
 /// How often arming tries a shard's lock before it tries other shards. This takes a few times as long
 /// as a usual critical section.
 pub(crate) const TRIES: usize = 16;

@@ -25,7 +25,7 @@
 //! | tick | meaning |
 //! | --- | --- |
 //! | a shard's `next` | the shard needs a pass then. It may be too early, but is never too late |
-//! | the target | the earliest `next` of all shards |
+//! | the target | the earliest `next` of all shards, or `resumes_by` if that is earlier |
 //! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
 //! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once `rearm` has found that one of them fired. Only under the mutex |
 //! | `at`, `Timerfd::set_to` | when the interval or the timerfd fires for the target |
@@ -34,11 +34,9 @@
 //!
 //! * **Never lose a timer: store first, then load what the other side stores.**
 //!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
-//! * **The alarm fires no later than `armed_for`**, except in four cases. Tokio rounds up to a
+//! * **The alarm fires no later than `armed_for`**, except in three cases. Tokio rounds up to a
 //!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. If the
 //!   target passes while the interval is being set, a requested pass takes its place (see `set`).
-//!   While the driver task goes on with a mass expiry, the alarm only backs that task up (see
-//!   `pass.rs`).
 //! * **When `settle` returns, `fast_path_from` is the later of `armed_for` and the present time**,
 //!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if the
 //!   clock may be paused, it is [`Tick::NEVER`].)
@@ -73,10 +71,10 @@ use super::shard::Shard;
 use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, TIMERFD_RANGE, is_traced, lock};
-use crate::settings::Settings;
+use crate::settings::{PASS, Settings};
 
-/// How long the alarm leaves the rest of an expiry to the driver task.
-const PATIENCE: Duration = Duration::from_nanos(10 * MILLISECOND);
+/// How long the alarm leaves timers that were put off to the driver task.
+const PATIENCE: Duration = Duration::from_nanos(100 * MILLISECOND);
 
 /// A driver's alarm, to which the home of each of its timers refers.
 pub(super) struct Alarm {
@@ -84,8 +82,8 @@ pub(super) struct Alarm {
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
-    /// When the driver task should have gone on with an unfinished expiry, or [`Tick::NEVER`] if the
-    /// last pass has fired everything that was due.
+    /// When the alarm fires timers that were put off, if the driver task has not, or [`Tick::NEVER`] if
+    /// there are none. Stored under the mutex.
     resumes_by: AtomicU64,
     pub(super) grid: Grid,
     /// Whether the clock is, or may be, paused. Once set, it stays set.
@@ -220,17 +218,20 @@ impl Alarm {
         ARMING.with(Cell::get)
     }
 
-    /// Notes whether a pass at `now` has fired everything that was due. If not, the driver task goes on.
-    pub(super) fn note_pass(&self, now: Tick, is_finished: bool) {
-        let resumes_by = now.saturating_add(PATIENCE);
-        let resumes_by = if is_finished { Tick::NEVER } else { resumes_by };
-        self.resumes_by.store(resumes_by.0, Ordering::Relaxed);
+    fn resumes_by(&self) -> Tick {
+        Tick(self.resumes_by.load(Ordering::Relaxed))
     }
 
-    /// Returns when the driver task should have gone on, if the last pass left timers that are due.
-    pub(super) fn resumes_by(&self) -> Option<Tick> {
-        let resumes_by = Tick(self.resumes_by.load(Ordering::Relaxed));
-        (resumes_by != Tick::NEVER).then_some(resumes_by)
+    /// Returns how many of the timers that were put off a pass fires at `now`. The driver task fires
+    /// [`PASS`]. The alarm leaves them to that task, but if the task does not come for [`PATIENCE`], it
+    /// fires all.
+    pub(super) fn resume(&self, now: Tick, is_task: bool) -> usize {
+        if !is_task && now < self.resumes_by() {
+            return 0;
+        }
+        let _timer = lock(&self.timer);
+        self.resumes_by.store(Tick::NEVER.0, Ordering::Relaxed);
+        if is_task { PASS } else { usize::MAX }
     }
 
     /// Consumes the record. Returns `true` if the alarm has fired since it was last consumed.
@@ -259,16 +260,12 @@ impl Alarm {
         if self.take_fired() {
             timer.forget_all(now);
         }
+        self.note_put_off(shards.clone().any(Shard::has_put_off), now);
         let target = self.settle(shards, now);
         if !self.settings.current_thread {
             timer.watch(target.max(now));
         }
-        if let Some(resumes_by) = self.resumes_by() {
-            // Whatever the target is by now, the alarm is set again after the pass that is requested.
-            let soon = now.saturating_add(Duration::from_nanos(MILLISECOND));
-            timer.arm_interval(resumes_by.max(soon), target.min(now));
-            false
-        } else if timer.set_for == target {
+        if timer.set_for == target {
             true
         } else if target != Tick::NEVER {
             self.set(timer, target, now)
@@ -276,6 +273,16 @@ impl Alarm {
             self.disarm(timer);
             true
         }
+    }
+
+    /// Gives the driver task time to fire timers that were put off, if there are any. Call this under the
+    /// mutex.
+    fn note_put_off(&self, is_any: bool, now: Tick) {
+        let resumes_by = match is_any {
+            true => self.resumes_by().min(now.saturating_add(PATIENCE)),
+            false => Tick::NEVER,
+        };
+        self.resumes_by.store(resumes_by.0, Ordering::Relaxed);
     }
 
     /// Finds and publishes the target, and starts again if a shard got an earlier deadline in the
@@ -295,7 +302,7 @@ impl Alarm {
     /// store under the same lock counts.)
     fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
         loop {
-            let target = earliest(shards.clone());
+            let target = earliest(shards.clone()).min(self.resumes_by());
             self.armed_for.store(target.0, Ordering::SeqCst);
             let fast_path_from = self.fast_path_after(target.max(now));
             for shard in shards.clone() {

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::model::{Armed, Model, assert_dropped, check, current_thread, precise, shards};
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::fake;
+use crate::settings::PASS;
 
 #[test]
 fn loom_arm_and_arm() {
@@ -162,6 +163,22 @@ fn loom_fire_and_fire() {
         let timers = timers.map(|(shard, deadline)| model.arm(shard, deadline));
         model.while_firing(11, || model.poll_task());
         model.assert_all_fire(timers);
+    });
+}
+
+/// A pass puts a timer off while another thread re-arms the alarm. The driver task does not come, so the
+/// alarm must fire that timer.
+#[test]
+fn loom_put_off_and_arm_while_the_driver_task_is_blocked() {
+    check(shards(2), |model| {
+        let due: Vec<_> = (0..=PASS).map(|_| model.arm(0, 10)).collect();
+        let (_, later) = model.race(|model| model.poll_at(10), || model.arm(1, 20));
+        while let Some(at) = model.interval_fires_at() {
+            model.poll_at(at.0);
+        }
+        for timer in due.into_iter().chain([later]) {
+            timer.assert_ready_after(1);
+        }
     });
 }
 

@@ -5,12 +5,12 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Held, Shard, ShardState};
+use super::{Held, Shard, ShardState, Wheel};
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
-use crate::platform;
-use crate::settings::BATCH;
+use crate::platform::{self, Ordering};
+use crate::settings::{BATCH, MANY};
 
 /// A pass that is under way.
 pub(in crate::driver) struct Pass {
@@ -23,20 +23,23 @@ pub(in crate::driver) struct Pass {
     len: usize,
     /// Whether no timer has fired yet.
     pub(in crate::driver) is_idle: bool,
-    /// Number of timers after which the pass ends.
-    left: usize,
+    /// Number of timers that the pass may still fire. It puts off all others.
+    pub(in crate::driver) left: usize,
+    /// Number of critical sections in which it may still look for due timers.
+    sections: usize,
 }
 
 impl Pass {
-    /// Begins a pass that ends after this many timers.
-    pub(in crate::driver) fn at(now: Tick, most: usize) -> Self {
+    /// Begins a pass that fires `left` of the timers that are due, and puts the others off.
+    pub(in crate::driver) fn at(now: Tick, left: usize) -> Self {
         Pass {
             now,
             seen: now,
             batch: [const { None }; BATCH],
             len: 0,
             is_idle: true,
-            left: most,
+            left,
+            sections: left.max(MANY) / BATCH,
         }
     }
 
@@ -49,41 +52,18 @@ impl Pass {
     }
 }
 
-impl Shard {
-    /// Fires the timers that are due. Returns `false` if the pass ends before all of them have fired.
-    /// Applies the late cancels first, so a timer whose cancel was queued before the pass neither
-    /// fires nor counts as fired.
-    pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) -> bool {
-        self.apply_late_cancels();
-        while self.next() <= pass.now {
-            if pass.left == 0 {
-                return false;
-            }
-            self.expire(pass);
-            pass.wake_batch();
-            if self.next() <= pass.now {
-                // If a timer has to wait because the pass is long, that wait counts as lag.
-                pass.seen = clock().max(pass.seen);
-            }
-        }
-        true
-    }
-
-    /// Runs one critical section of a pass: moves the clock, and takes the wakers of at most
-    /// [`BATCH`] due timers into the batch. A shard that is closed has none, and its clock stays.
-    pub(super) fn expire(&self, pass: &mut Pass) {
-        let mut state = platform::wait(&self.state);
-        state.remove_cached();
-        // The clock never goes back.
-        self.move_clock(pass.now.max(self.clock()));
-        // Timers less than a millisecond apart may fire in any order, so few due timers have to
-        // cascade: usually none, if all of them became due within the last millisecond.
-        let (earliest, apart) = (self.next().0, MILLISECOND - 1);
-        let ShardState { wheel, lag, .. } = &mut *state;
+impl ShardState {
+    /// Returns the wheel, and what takes the waker of an entry that fires into the batch.
+    #[inline(always)]
+    fn firing<'a>(
+        &'a mut self,
+        pass: &'a mut Pass,
+    ) -> (&'a mut Wheel, impl FnMut(u32, u64, Option<Waker>)) {
+        let ShardState { wheel, lag, .. } = self;
         // Another pass may have moved the wheel further than `seen`. No deadline that fires is
         // later than both, so the subtraction below does not overflow.
         let seen = pass.seen.0.max(wheel.now());
-        let mut fire = |_, deadline, waker| {
+        let fire = move |_, deadline, waker| {
             // The batch is empty from `len` on, so the old value is `None`, and `forget` leaks
             // nothing. With `forget`, the compiler emits no code that would drop a waker under the
             // lock.
@@ -91,15 +71,82 @@ impl Shard {
             pass.len += 1;
             lag.record(seen - deadline);
         };
-        let progress = wheel.advance(pass.now.0, earliest, apart, BATCH, &mut fire);
-        let mut worked = BATCH;
+        (wheel, fire)
+    }
+}
+
+impl Shard {
+    /// Fires the timers that are due, or puts them off. Applies the late cancels first, so a timer whose
+    /// cancel was queued before the pass neither fires nor counts as fired.
+    pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) {
+        self.apply_late_cancels();
+        // If an earlier pass has not finished, these are not the latest timers.
+        let is_behind = self.next() <= self.clock();
+        while self.next() <= pass.now && pass.sections > 0 {
+            self.expire(pass, pass.left > 0 && !is_behind);
+            pass.wake_batch();
+            if self.next() <= pass.now {
+                // If a timer has to wait because the pass is long, that wait counts as lag.
+                pass.seen = clock().max(pass.seen);
+            }
+        }
+    }
+
+    /// Fires at most about `most` of the timers that were put off.
+    pub(in crate::driver) fn fire_put_off(
+        &self,
+        pass: &mut Pass,
+        most: usize,
+        clock: impl Fn() -> Tick,
+    ) {
+        let mut left = most;
+        while left > 0 && self.has_put_off() {
+            pass.seen = clock().max(pass.seen);
+            self.expire_put_off(pass, left.min(BATCH));
+            left = left.saturating_sub(BATCH);
+            pass.wake_batch();
+        }
+    }
+
+    /// Runs one critical section of a pass: moves the clock, and takes the wakers of at most
+    /// [`BATCH`] due timers into the batch, or puts those timers off. A shard that is closed has none,
+    /// and its clock stays.
+    pub(super) fn expire(&self, pass: &mut Pass, fires: bool) {
+        let mut state = platform::wait(&self.state);
+        state.remove_cached();
+        // The clock never goes back.
+        self.move_clock(pass.now.max(self.clock()));
+        // Timers less than a millisecond apart may fire in any order, so few due timers have to
+        // cascade: usually none, if all of them became due within the last millisecond.
+        let (now, earliest, apart) = (pass.now.0, self.next().0, MILLISECOND - 1);
+        let progress = if fires {
+            let (wheel, mut fire) = state.firing(pass);
+            wheel.advance(now, earliest, apart, BATCH, &mut fire)
+        } else {
+            let progress = state.wheel.put_off(now, earliest, apart, BATCH);
+            self.publish_put_off(&state);
+            progress
+        };
         if progress.is_caught_up() {
             self.publish_next(&state);
-            worked = pass.len;
         }
-        // A section that only moved timers closer counts as if it had fired as many.
-        pass.left = pass.left.saturating_sub(worked);
         self.unlock(state);
+        pass.left = pass.left.saturating_sub(pass.len);
+        pass.sections -= 1;
+    }
+
+    /// Takes the wakers of at most [`BATCH`] timers that were put off into the batch.
+    fn expire_put_off(&self, pass: &mut Pass, most: usize) {
+        let mut state = platform::wait(&self.state);
+        let (wheel, fire) = state.firing(pass);
+        wheel.fire_put_off(most, fire);
+        self.publish_put_off(&state);
+        self.unlock(state);
+    }
+
+    fn publish_put_off(&self, state: &ShardState) {
+        let count = state.wheel.count_put_off();
+        self.published.put_off.store(count, Ordering::Relaxed);
     }
 
     /// Publishes the earliest deadline, as far as it is known. Both the result of the search and the
@@ -138,6 +185,7 @@ impl Shard {
         self.store_next(Tick::NEVER);
         self.publish_fast_path(Tick::NEVER);
         let wheel = state.wheel.take();
+        self.publish_put_off(&state);
         drop(state);
         wheel.into_values().filter_map(|(_, waker)| waker)
     }

@@ -47,7 +47,9 @@ fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
 
 /// Runs a pass in which every reading of the clock shows `now`.
 fn fire(shard: &Shard, now: Tick) {
-    shard.fire_due(&mut Pass::at(now, usize::MAX), || now);
+    let mut pass = Pass::at(now, usize::MAX);
+    shard.fire_due(&mut pass, || now);
+    shard.fire_put_off(&mut pass, usize::MAX, || now);
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
@@ -115,7 +117,7 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     drop(held);
     assert!(arm(shard, LAST).is_some());
     assert_eq!(queued(shard), (ALL - BATCH, true));
-    shard.expire(&mut Pass::at(Tick(1), usize::MAX));
+    shard.expire(&mut Pass::at(Tick(1), usize::MAX), true);
     assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
     // The pass applies them although nothing is due.
     shard.apply_late_cancels();
@@ -169,7 +171,7 @@ fn a_cancel_that_comes_too_late_counts_as_fired() {
     let all = BATCH as u64 + 2;
     let (shard, entries) = shard_of(BATCH + 2);
     let mut pass = Pass::at(LAST, usize::MAX);
-    shard.expire(&mut pass);
+    shard.expire(&mut pass, true);
     pass.wake_batch();
     // These entries are still in the wheel, but belong to the driver.
     let (_, fired, _, left) = counts(shard);

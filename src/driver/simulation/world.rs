@@ -37,7 +37,7 @@ const LATE: u64 = 3;
 /// The same if a waker has panicked in tokio: the watchdog's distance.
 const LATE_IF_LOST: u64 = 2_010;
 /// The same if the driver task waits behind a task that blocks.
-const LATE_IF_BLOCKED: u64 = 14;
+const LATE_IF_BLOCKED: u64 = 114;
 const SLOTS: usize = 6;
 /// Number of things that a thread does.
 const ROUNDS: u64 = 8;
