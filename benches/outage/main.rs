@@ -1,17 +1,20 @@
-//! An outage: something behind a service stops answering, and all its timeouts expire together.
+//! An outage: something behind a service stops answering, and its timeouts expire together.
 //!
 //! ```text
-//! cargo run --release -p outage                                              # half a minute
+//! cargo run --release -p outage                                              # the table, in two to three minutes
 //! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p outage             # with Tokio's alternative timer
 //! cargo run --release -p outage -- --timers 300000 --workers 0               # a current-thread runtime
 //! cargo run --release -p outage -- --timers 100000 --work 10000              # each task then works for 10 µs
+//! cargo run --release -p outage -- --timers 100000 --spread 1000             # calls that began within a second
 //! cargo run --release -p outage -- --timers 100000 --blocks                  # and one task blocks its worker
 //! ```
 //!
-//! Each of a million tasks awaits a timeout with the same deadline. Meanwhile a thread outside the runtime sends a ping over
-//! loopback TCP to a task that echoes it, every half a millisecond, and another thread sends a call through a channel. A ping
-//! that is due while the last one is still under way is sent late, and counts from when it was due. So a long stall counts as
-//! all the pings that it has delayed. Each run is a process of its own.
+//! Each of up to a million tasks awaits a timeout, all with one deadline or with deadlines that are spread evenly. Meanwhile
+//! a thread outside the runtime sends a ping over loopback TCP to a task that echoes it, every half a millisecond, and
+//! another thread sends a call through a channel. A ping that is due while the last one is still under way is sent late, and
+//! counts from when it was due. So a long stall counts as all the pings that it has delayed. Sixteen tasks sleep
+//! for a millisecond again and again, and sixteen others have armed a timer before that is due 10 ms after the deadline, or
+//! after the middle of the deadlines. Each run is a process of its own.
 
 mod probes;
 
@@ -27,18 +30,22 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use common::conditions::Conditions;
-use common::process::{cpu_time, numbers};
+use common::process::numbers;
 use common::table::{Spread, markdown, number, time};
-use common::{alternate, println, thousands};
+use common::{alternate, println};
 use timers::{Alt, Timers, Tokio, Wheel};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
-use crate::probes::{Probe, quantile};
+use crate::probes::{Others, SLEEPERS, between, quantile};
 
 /// Time to spawn and arm a task, at most, and time in which the workers come to rest.
 const LEAD: Duration = Duration::from_nanos(4_000);
 const REST: Duration = Duration::from_millis(800);
+/// How long after the middle of the deadlines the timers that were armed before are due.
+const AFTER: Duration = Duration::from_millis(10);
+/// How long a blocked worker is blocked.
+const BLOCK: Duration = Duration::from_secs(1);
 
 /// Timeouts that expire together, on Tokio's timers and on tokio-wheel. Raw results go to standard error
 #[derive(Debug, Parser)]
@@ -46,31 +53,46 @@ struct Options {
     /// Rounds, each of which runs every implementation, in alternating order
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Timeouts that expire together
-    #[arg(long, default_value_t = 1_000_000)]
-    timers: usize,
     /// Workers, or 0 for a current-thread runtime
     #[arg(long, default_value_t = 2)]
     workers: usize,
+    /// Timeouts that expire [default: several outages, of 10,000 to 1,000,000 timeouts]
+    #[arg(long)]
+    timers: Option<usize>,
+    /// Milliseconds over which the deadlines are spread
+    #[arg(long, default_value_t = 0, requires = "timers")]
+    spread: u64,
     /// Nanoseconds for which each task works after its timeout
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, requires = "timers")]
     work: u64,
     /// One of the tasks blocks its worker for a second
-    #[arg(long)]
+    #[arg(long, requires = "timers")]
     blocks: bool,
     /// Run one implementation, and print numbers
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, requires = "timers")]
     side: Option<usize>,
 }
 
-/// What is measured, in nanoseconds.
-const VALUES: [&str; 6] = [
+/// The outages of the table, and their options.
+const OUTAGES: [(&str, &str); 6] = [
+    ("1,000,000 together", "--timers 1000000"),
+    ("50,000 together", "--timers 50000"),
+    ("10,000 together", "--timers 10000"),
+    (
+        "100,000 that work 10 µs each",
+        "--timers 100000 --work 10000",
+    ),
+    ("100,000 within 200 ms", "--timers 100000 --spread 200"),
+    ("100,000, one blocks its worker", "--timers 100000 --blocks"),
+];
+
+/// What is measured, in nanoseconds; the last one from the last deadline on.
+const VALUES: [&str; 5] = [
     "echo, longest",
-    "echo, p99",
     "call from outside, p99",
-    "call from outside, longest",
-    "all tasks done",
-    "CPU time",
+    "sleep of 1 ms, latest",
+    "sleep armed before, latest",
+    "last task done",
 ];
 
 fn main() -> Result<()> {
@@ -83,39 +105,42 @@ fn main() -> Result<()> {
     if let Some(side) = options.side {
         return all[side].1(&options);
     }
+    let given = env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let outages = match options.timers {
+        Some(_) => &[(given.as_str(), "")],
+        None => &OUTAGES[..],
+    };
     let conditions = Conditions::watch();
-    let mut runs = vec![Vec::new(); all.len()];
-    for (round, at) in alternate(options.rounds, all.len()) {
-        let mut run = Command::new(env::current_exe()?);
-        let values = numbers(
-            run.args(env::args_os().skip(1))
-                .args(["--side", &at.to_string()]),
-        )?;
-        eprintln!("{}, round {}: {values:?}", all[at].0, round + 1);
-        runs[at].push(values);
-        conditions.sample();
+    let (mut spread, mut rows) = (Spread::default(), Vec::new());
+    for (outage, its_options) in outages {
+        let mut runs = vec![Vec::new(); all.len()];
+        for (round, at) in alternate(options.rounds, all.len()) {
+            let mut run = Command::new(env::current_exe()?);
+            run.args(env::args_os().skip(1));
+            run.args(its_options.split_whitespace());
+            let values = numbers(run.args(["--side", &at.to_string()]))?;
+            let name = all[at].0;
+            eprintln!("{outage} on {name}, round {}: {values:?}", round + 1);
+            runs[at].push(values);
+            conditions.sample();
+        }
+        for ((name, _), runs) in all.iter().zip(runs) {
+            rows.push((*outage, *name, runs));
+        }
     }
     conditions.warn();
-    let (mut spread, mark) = (Spread::default(), conditions.mark());
-    let mut table = markdown(
-        ["measured"]
-            .into_iter()
-            .chain(all.iter().map(|(name, _)| *name)),
-    );
-    for (at, what) in VALUES.into_iter().enumerate() {
-        let cells = runs.iter().map(|runs| {
+    let mark = conditions.mark();
+    let mut table = markdown(["timeouts", "timers"].into_iter().chain(VALUES));
+    for (outage, name, runs) in rows {
+        let cells = VALUES.into_iter().enumerate().map(|(at, what)| {
             let values: Vec<_> = runs.iter().map(|run| run[at]).collect();
             number(time(spread.add(what, &values)) + mark)
         });
-        let cells: Vec<_> = cells.collect();
-        table.add_row([what.into()].into_iter().chain(cells));
+        let names = [outage.into(), name.into()];
+        table.add_row(names.into_iter().chain(cells));
     }
     println!("{table}\n\n{spread}");
-    let timers = thousands(options.timers as u64);
-    println!(
-        "{timers} timeouts, {} workers. {conditions}",
-        options.workers
-    );
+    println!("{} workers. {conditions}", options.workers);
     Ok(())
 }
 
@@ -124,13 +149,13 @@ fn main() -> Result<()> {
 struct Shared {
     armed: AtomicUsize,
     done: AtomicUsize,
-    /// When the last task was done, and the processor time by then, in nanoseconds.
+    /// When the last task was done, in nanoseconds.
     done_at: AtomicU64,
-    cpu: AtomicU64,
 }
 
 /// Runs one implementation, and prints what it measured.
 fn run<T: Timers>(options: &Options) -> Result<()> {
+    let count = options.timers.context("no timeouts")?;
     let runtime = T::runtime(options.workers);
     let handle = runtime.handle().clone();
     // A current-thread runtime needs a thread that drives it.
@@ -138,41 +163,52 @@ fn run<T: Timers>(options: &Options) -> Result<()> {
     let driver = thread::spawn(move || drop(runtime.block_on(ended)));
     let (echo, call) = (probes::echo(&handle)?, probes::call(&handle));
     let start = Instant::now();
-    let deadline = start + LEAD * options.timers as u32 + REST;
+    let spread = Duration::from_millis(options.spread);
+    let first = start + LEAD * count as u32 + REST;
+    let middle = first + spread / 2 + AFTER;
+    let (sleeps, beforehand) = (
+        Others::sleep::<T>(&handle),
+        Others::arm::<T>(&handle, middle),
+    );
     let shared = Arc::<Shared>::default();
     handle.spawn(spawn_all::<T>(
         options,
+        count,
         start,
-        deadline,
+        first,
         Arc::clone(&shared),
     ));
-    while shared.armed.load(Ordering::Relaxed) < options.timers {
+    while shared.armed.load(Ordering::Relaxed) < count {
         thread::sleep(Duration::from_millis(10));
         ensure!(
-            Instant::now() + REST / 4 < deadline,
+            Instant::now() + REST / 4 < first,
             "the tasks were not armed in time"
         );
     }
-    thread::sleep(deadline.saturating_duration_since(Instant::now()) - Duration::from_millis(2));
-    let cpu = cpu_time().context("/proc/self/stat")?;
     while shared.done_at.load(Ordering::Acquire) == 0 {
         thread::sleep(Duration::from_millis(5));
     }
     let done = start + Duration::from_nanos(shared.done_at.load(Ordering::Acquire));
-    thread::sleep(Duration::from_millis(100));
-    let [echoes, calls] = [echo, call].map(|probe: Probe| probe.between(deadline, done));
+    // A blocked worker may keep others waiting that long.
+    let blocked = if options.blocks {
+        BLOCK
+    } else {
+        Duration::ZERO
+    };
+    let over = middle.max(done + blocked);
+    thread::sleep(over.saturating_duration_since(Instant::now()) + 10 * AFTER);
+    let waits = [echo.stop(), call.stop(), sleeps.waits(), beforehand.waits()];
+    let [echoes, calls, sleeps, beforehand] = waits.map(|waits| between(waits, first, over));
+    ensure!(beforehand.len() == SLEEPERS, "a timer was lost");
     drop(end);
     driver.join().expect("the runtime");
-    let cpu = Duration::from_nanos(shared.cpu.load(Ordering::Relaxed)).saturating_sub(cpu);
-    let [done, cpu] = [done - deadline, cpu].map(|time| time.as_nanos());
-    let [longest, echo, call] = [
-        quantile(&echoes, 1.0),
-        quantile(&echoes, 0.99),
-        quantile(&calls, 0.99),
-    ];
     println!(
-        "{longest} {echo} {call} {} {done} {cpu}",
-        quantile(&calls, 1.0)
+        "{} {} {} {} {}",
+        quantile(&echoes, 1.0),
+        quantile(&calls, 0.99),
+        quantile(&sleeps, 1.0),
+        quantile(&beforehand, 1.0),
+        done.saturating_duration_since(first + spread).as_nanos()
     );
     Ok(())
 }
@@ -187,35 +223,32 @@ fn spin(work: Duration) {
 /// Spawns the tasks, each of which arms its timeout at once.
 fn spawn_all<T: Timers>(
     options: &Options,
+    count: usize,
     start: Instant,
-    deadline: Instant,
+    first: Instant,
     shared: Arc<Shared>,
 ) -> impl Future<Output = ()> + Send + 'static {
-    let (count, work, blocks) = (
-        options.timers,
+    let (spread, work, blocks) = (
+        Duration::from_millis(options.spread),
         Duration::from_nanos(options.work),
         options.blocks,
     );
     async move {
         for index in 0..count {
+            let deadline = first + spread.mul_f64(index as f64 / count as f64);
             let shared = Arc::clone(&shared);
             tokio::spawn(async move {
                 shared.armed.fetch_add(1, Ordering::Relaxed);
                 let remaining = deadline.saturating_duration_since(Instant::now());
                 let timeout = T::timeout(remaining, pending::<()>());
                 assert!(timeout.await.is_err(), "nothing answers");
-                if blocks && index == count / 2 {
-                    thread::sleep(Duration::from_secs(1));
-                }
                 spin(work);
                 if shared.done.fetch_add(1, Ordering::Relaxed) + 1 == count {
-                    let nanos = |time: Duration| time.as_nanos() as u64;
-                    shared
-                        .cpu
-                        .store(nanos(cpu_time().unwrap_or_default()), Ordering::Relaxed);
-                    shared
-                        .done_at
-                        .store(nanos(start.elapsed()), Ordering::Release);
+                    let nanos = start.elapsed().as_nanos() as u64;
+                    shared.done_at.store(nanos, Ordering::Release);
+                }
+                if blocks && index == count / 2 {
+                    thread::sleep(BLOCK);
                 }
             });
             if index % 64 == 63 {

@@ -1,14 +1,15 @@
-//! What the rest of a service does meanwhile: an echo over loopback TCP, and calls through a channel from outside the runtime.
+//! What the rest of a service does meanwhile: an echo over loopback TCP, calls through a channel from outside the runtime, and
+//! other timers.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use timers::Timers;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -17,13 +18,17 @@ use tokio::sync::mpsc::unbounded_channel;
 /// From one request to the next.
 const EVERY: Duration = Duration::from_micros(500);
 
-/// When a request was due, and when its answer came.
-type Request = (Instant, Instant);
+/// How long a timer of another task runs, and how many such tasks there are, so that each worker has some.
+const SLEEP: Duration = Duration::from_millis(1);
+pub(crate) const SLEEPERS: usize = 16;
+
+/// When a request or a timer was due, and when its answer came or the task woke.
+type Wait = (Instant, Instant);
 
 /// A thread that sends requests, until it is asked for their times.
 pub(crate) struct Probe {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Request>>,
+    thread: JoinHandle<Vec<Wait>>,
 }
 
 impl Probe {
@@ -43,16 +48,10 @@ impl Probe {
         Probe { stop, thread }
     }
 
-    /// Returns how long the requests took that were under way then, in nanoseconds, from the shortest to the longest.
-    pub(crate) fn between(self, begin: Instant, end: Instant) -> Vec<u128> {
+    /// Ends the thread, and returns when its requests were due and answered.
+    pub(crate) fn stop(self) -> Vec<Wait> {
         self.stop.store(true, Ordering::Relaxed);
-        let requests = self.thread.join().expect("a probe").into_iter();
-        let under_way = requests.filter(|&(due, answered)| answered >= begin && due <= end);
-        let mut took: Vec<_> = under_way
-            .map(|(due, answered)| (answered - due).as_nanos())
-            .collect();
-        took.sort_unstable();
-        took
+        self.thread.join().expect("a probe")
     }
 }
 
@@ -98,6 +97,58 @@ pub(crate) fn call(runtime: &Handle) -> Probe {
         request.send(()).expect("a task");
         answers.recv().expect("an answer");
     })
+}
+
+/// The timers of other tasks.
+#[derive(Clone, Default)]
+pub(crate) struct Others(Arc<Mutex<Vec<Wait>>>);
+
+impl Others {
+    /// Starts tasks that sleep again and again.
+    pub(crate) fn sleep<T: Timers>(runtime: &Handle) -> Self {
+        let others = Self::default();
+        for _ in 0..SLEEPERS {
+            let others = others.clone();
+            runtime.spawn(async move {
+                loop {
+                    others.wait::<T>(Instant::now() + SLEEP).await;
+                }
+            });
+        }
+        others
+    }
+
+    /// Starts tasks that each arm one timer now.
+    pub(crate) fn arm<T: Timers>(runtime: &Handle, due: Instant) -> Self {
+        let others = Self::default();
+        for _ in 0..SLEEPERS {
+            let others = others.clone();
+            runtime.spawn(async move { others.wait::<T>(due).await });
+        }
+        others
+    }
+
+    async fn wait<T: Timers>(&self, due: Instant) {
+        T::sleep_until(due.into()).await;
+        let wait = (due, Instant::now());
+        self.0.lock().expect("no panic").push(wait);
+    }
+
+    /// Returns when the timers so far were due, and when the tasks woke.
+    pub(crate) fn waits(&self) -> Vec<Wait> {
+        self.0.lock().expect("no panic").clone()
+    }
+}
+
+/// Returns how long the waits took that were under way then, in nanoseconds, from the shortest to the longest.
+pub(crate) fn between(waits: Vec<Wait>, begin: Instant, end: Instant) -> Vec<u128> {
+    let waits = waits.into_iter();
+    let under_way = waits.filter(|&(due, over)| over >= begin && due <= end);
+    let mut took: Vec<_> = under_way
+        .map(|(due, over)| (over - due).as_nanos())
+        .collect();
+    took.sort_unstable();
+    took
 }
 
 /// Returns the value below which this share of sorted values lies.
