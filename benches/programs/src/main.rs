@@ -26,7 +26,7 @@ mod report;
 mod rounds;
 mod side;
 
-/// Runs programs under load, on Tokio's timers and on tokio-wheel, and prints tables. Raw results go to standard error.
+/// Runs programs under load, on Tokio's timers and on tokio-wheel, and prints a table. Raw results go to standard error.
 #[derive(Parser)]
 struct Options {
     /// The programs to run; all of them if none is named

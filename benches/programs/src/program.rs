@@ -12,6 +12,7 @@ pub(crate) struct Program {
     pub(crate) size: usize,
     /// The published crate whose timers are measured.
     pub(crate) package: &'static str,
+    /// What an operation is, or what it needs.
     pub(crate) about: &'static str,
 }
 
@@ -23,30 +24,30 @@ macro_rules! programs {
 }
 
 pub(crate) const ALL: &[Program] = programs! {
-    "ractor", "ractor", 64, "ractor", "`call_t!`, 64 callers and 64 actors";
-    "kameo", "kameo", 64, "kameo", "`ask` with a reply timeout, 64 callers and 64 actors";
-    "spawned", "spawned", 64, "spawned-concurrency", "`request` under its default timeout, 64 callers and 64 actors";
-    "acton", "acton", 64, "acton-reactive", "`ask` under its default timeout, 64 callers and 64 actors";
-    "rsactor", "rsactor", 64, "rsactor", "`ask_with_timeout`, 64 callers and 64 actors";
-    "atomr", "atomr", 64, "atomr-core", "`ask_with`, 64 callers and 64 actors";
-    "hydra", "hydra", 64, "hydra", "calls under its default timeout, 64 callers and 64 servers; on Tokio as published, with pingora-timeout";
-    "tower", "tower", 64, "tower", "timeout, hedge, retry and timeout around a service behind channels, 64 callers";
-    "sftp-64", "sftp", 64, "russh-sftp", "requests under its default timeout, 64 callers with a session each";
-    "sftp-1", "sftp", 1, "russh-sftp", "requests under its default timeout, 64 callers with one session";
-    "actor", "actor", 64, "tokio", "`timeout` around calls to tasks over channels, 64 callers and 64 tasks";
-    "pool", "pool", 64, "tokio", "`timeout` around the wait for one of 16 connections, 64 users";
-    "spawn-timeout", "spawn-timeout", 64, "tokio", "an acceptor that calls `spawn(timeout(30 s, work))`, 64 units of work";
-    "dq-churn-1", "dq", 1, "tokio-util", "a task with a `DelayQueue` of 100,000 entries: remove, insert, reset; tokio-wheel's own queue on tokio-wheel";
-    "dq-churn-2", "dq", 2, "tokio-util", "the same in two tasks, with a queue each";
-    "dq-packets", "dq", 200_000, "tokio-util", "200,000 packets that a `DelayQueue` delays by up to 100 ms; every entry expires";
-    "raft", "raft", 64, "openraft", "three nodes, 64 clients that write";
-    "redis-64", "redis", 64, "redis", "default timeout per command, 64 tasks on a connection";
-    "redis-256", "redis", 256, "redis", "default timeout per command, 256 tasks on a connection";
-    "delay", "delay", 500, "hyper", "`GET /delay/5` on a current-thread server, 500 connections; every timer fires";
-    "rpc", "rpc", 64, "tokio", "`timeout` around each call of a client with one connection, 64 callers";
-    "nested", "nested", 64, "tokio", "four nested timeouts around a loopback echo, 64 tasks";
-    "sntp", "sntp", 64, "rsntp", "a UDP socket and a timeout per query, 64 tasks";
-    "turmoil", "turmoil", 9, "turmoil", "a simulation with paused time and nine clients, whole simulations per second; most timers fire";
+    "ractor", "ractor", 64, "ractor", "`call_t!`";
+    "kameo", "kameo", 64, "kameo", "`ask`, with a reply timeout";
+    "spawned", "spawned", 64, "spawned-concurrency", "`request`, 5 s by default";
+    "acton", "acton", 64, "acton-reactive", "`ask`, 30 s by default";
+    "rsactor", "rsactor", 64, "rsactor", "`ask_with_timeout`";
+    "atomr", "atomr", 64, "atomr-core", "`ask_with`";
+    "hydra", "hydra", 64, "hydra", "calls, as published on pingora-timeout";
+    "tower", "tower", 64, "tower", "timeout, hedge, retry, timeout";
+    "sftp-64", "sftp", 64, "russh-sftp", "requests, a session per caller";
+    "sftp-1", "sftp", 1, "russh-sftp", "requests, all by one session";
+    "actor", "actor", 64, "tokio", "calls to tasks over channels";
+    "pool", "pool", 64, "tokio", "waits for one of 16 connections";
+    "spawn-timeout", "spawn-timeout", 64, "tokio", "`spawn(timeout(30 s, work))`";
+    "dq-churn-1", "dq", 1, "tokio-util", "a `DelayQueue` of 100,000 entries";
+    "dq-churn-2", "dq", 2, "tokio-util", "two tasks, a `DelayQueue` each";
+    "dq-packets", "dq", 200_000, "tokio-util", "`DelayQueue`, every entry expires";
+    "raft", "raft", 64, "openraft", "writes to three nodes";
+    "redis-64", "redis", 64, "redis", "`GET` by 64 tasks";
+    "redis-256", "redis", 256, "redis", "`GET` by 256 tasks";
+    "delay", "delay", 500, "hyper", "hyper, a sleep of 5 ms per answer";
+    "rpc", "rpc", 64, "tokio", "calls that share one connection";
+    "nested", "nested", 64, "tokio", "an echo under four timeouts";
+    "sntp", "sntp", 64, "rsntp", "queries, a socket for each";
+    "turmoil", "turmoil", 9, "turmoil", "simulations with paused time";
 };
 
 impl Program {
@@ -66,11 +67,11 @@ impl Program {
         self.package == "tokio" || ["delay", "dq"].contains(&self.binary)
     }
 
-    /// Returns where the timers are: in the program, or in a crate.
-    pub(crate) fn place(&self) -> String {
+    /// Returns whose timers are measured, the program's own or a crate's, and in which operation.
+    pub(crate) fn operation(&self) -> String {
         match self.imports() {
-            true => "its own code".to_owned(),
-            false => format!("{} {}", self.package, locked(self.package)),
+            true => format!("our own: {}", self.about),
+            false => format!("{} {}: {}", self.package, locked(self.package), self.about),
         }
     }
 }

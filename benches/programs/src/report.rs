@@ -1,79 +1,80 @@
-//! The tables: a row per program, and a column per side.
+//! The table: a row per program, of the same name however many workers there are, and columns for the sides.
 
 use common::conditions::QUIET;
-use common::median;
-use common::table::{Spread, Table, factor, markdown, number, rate, time};
+use common::table::{factor, markdown, number, rate, time};
+use common::{median, range};
 
 use crate::program::Program;
 use crate::rounds::Run;
 use crate::side::{ALL, Side};
 
+const LEGEND: &str = "\
+Operations per second on Tokio's timers, and ÷ tokio's; CPU time per operation, ÷ tokio's. In parentheses: the lowest and
+the highest ratio of a round. p99 is the 99th percentile of the time of an operation.";
+
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
 
-/// Prints a table for each measured value. A ratio is the median of the rounds' ratios.
+/// Prints the table: operations per second on each side, the CPU time of an operation on the last one, and percentiles.
 pub(crate) fn print(rows: &[Row<'_>]) {
     let mut shown = ALL.to_vec();
     shown.retain(|side| {
         rows.iter()
             .any(|(_, sides)| sides.iter().any(|(one, _)| one == side))
     });
-    let names = shown.iter().map(|side| side.name());
-    let table = |what| markdown([what, "timers in"].into_iter().chain(names.clone()));
-    let mut spread = Spread::default();
-    let mut rates = table("operations per second, and ÷ tokio's");
-    let mut costs = table("CPU time per operation, and ÷ tokio's");
-    let mut tails = table("99th percentile of an operation");
-    for row in rows {
-        add(
-            &mut rates,
-            row,
-            &shown,
-            |run| run.rate,
-            rate,
-            Some(&mut spread),
-        );
-        add(
-            &mut costs,
-            row,
-            &shown,
-            |run| run.cpu,
-            time,
-            Some(&mut spread),
-        );
-        add(&mut tails, row, &shown, |run| run.p99, time, None);
+    let Some(&last) = shown.last() else {
+        return;
+    };
+    let names = shown.iter().map(|side| side.name().to_owned());
+    let tails = names.clone().map(|name| format!("p99, {name}"));
+    let header = ["program", "operation"].map(str::to_owned).into_iter();
+    let header = header.chain(names);
+    let header = header.chain([format!("CPU, {}", last.name())]);
+    let mut table = markdown(header.chain(tails).collect::<Vec<_>>());
+    for (program, sides) in rows {
+        let tokio = &sides[0].1;
+        let runs_on = |side| sides.iter().find(|(one, _)| *one == side);
+        let cell = |side, show: &dyn Fn(&[Run]) -> String| {
+            number(runs_on(side).map_or("–".to_owned(), |(_, runs)| show(runs) + mark(runs)))
+        };
+        let rates = shown.iter().map(|&side| match side {
+            Side::Tokio => cell(side, &|runs| rate(middle(runs, |run| run.rate))),
+            _ => cell(side, &|runs| ratio(runs, tokio, |run| run.rate)),
+        });
+        let cost = cell(last, &|runs| ratio(runs, tokio, |run| run.cpu));
+        let tails = shown
+            .iter()
+            .map(|&side| cell(side, &|runs| time(middle(runs, |run| run.p99))));
+        let names = [program.name.into(), program.operation().into()];
+        table.add_row(names.into_iter().chain(rates).chain([cost]).chain(tails));
     }
-    println!("{rates}\n\n{costs}\n\n{tails}\n\n{spread}");
+    println!("{table}\n\n{LEGEND}");
 }
 
-/// Adds a row. Its other cells are ratios if their spread is wanted.
-fn add(
-    table: &mut Table,
-    (program, sides): &Row<'_>,
-    shown: &[Side],
-    value: fn(&Run) -> f64,
-    show: fn(f64) -> String,
-    mut spread: Option<&mut Spread>,
-) {
-    let values = |runs: &[Run]| runs.iter().map(value).collect::<Vec<_>>();
-    let tokio = values(&sides[0].1);
-    let mut cell = |side: &Side| {
-        let Some((_, runs)) = sides.iter().find(|(one, _)| one == side) else {
-            return "–".to_owned();
-        };
-        let others = median(&runs.iter().map(|run| run.others).collect::<Vec<_>>());
-        let mark = if others < QUIET { "" } else { " !" };
-        let text = match &mut spread {
-            Some(spread) if *side != Side::Tokio => {
-                let rounds = values(runs).into_iter().zip(&tokio);
-                let ratios: Vec<_> = rounds.map(|(value, tokio)| value / tokio).collect();
-                factor(spread.add(program.name, &ratios))
-            }
-            _ => show(median(&values(runs))),
-        };
-        text + mark
-    };
-    let cells = shown.iter().map(|side| number(cell(side)));
-    let names = [program.name.into(), program.place().into()];
-    table.add_row(names.into_iter().chain(cells));
+fn values(runs: &[Run], value: fn(&Run) -> f64) -> Vec<f64> {
+    runs.iter().map(value).collect()
+}
+
+fn middle(runs: &[Run], value: fn(&Run) -> f64) -> f64 {
+    median(&values(runs, value))
+}
+
+/// Formats the median of the rounds' ratios, and their range.
+fn ratio(runs: &[Run], tokio: &[Run], value: fn(&Run) -> f64) -> String {
+    let rounds = runs.iter().zip(tokio);
+    let ratios: Vec<_> = rounds
+        .map(|(run, tokio)| value(run) / value(tokio))
+        .collect();
+    let (least, most) = range(&ratios);
+    let [median, least, most] = [median(&ratios), least, most].map(factor);
+    format!("{median} ({least}–{most})")
+}
+
+/// Returns the mark for what was measured while other programs were busy.
+fn mark(runs: &[Run]) -> &'static str {
+    if middle(runs, |run| run.others) < QUIET {
+        ""
+    } else {
+        " !"
+    }
 }
