@@ -322,8 +322,3 @@ fn remainder(duration: Duration, period: Duration) -> Duration {
     let nanos = duration.as_nanos() % period.as_nanos();
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
 }
-
-const _: () = {
-    const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
-    send_sync_unpin::<Interval>();
-};

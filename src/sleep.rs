@@ -323,14 +323,6 @@ impl fmt::Debug for Sleep {
     }
 }
 
-/// Documented bounds and size, checked at compile time.
-const _: () = {
-    const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
-    send_sync_unpin::<Sleep>();
-    // A `Sleep` is a part of every `timeout` future.
-    #[cfg(target_pointer_width = "64")]
-    assert!(
-        size_of::<Sleep>() == 48 + size_of::<Operation>(),
-        "documented"
-    );
-};
+/// The documented size. A `Sleep` is a part of every `timeout` future.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Sleep>() == 48 + size_of::<Operation>());

@@ -253,9 +253,3 @@ impl<T> fmt::Debug for DelayQueue<T> {
             .finish_non_exhaustive()
     }
 }
-
-const _: () = {
-    const fn send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
-    send_sync_unpin::<DelayQueue<u8>>();
-    send_sync_unpin::<Expired<u8>>();
-};

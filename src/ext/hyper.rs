@@ -152,10 +152,3 @@ fn reset(timer: &impl Timer, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant)
         None => *sleep = timer.sleep_until(deadline),
     }
 }
-
-/// Checks the bounds that hyper's builders and hyper-util's pools require.
-const _: () = {
-    const fn shared<T: Timer + Clone + Send + Sync + 'static>() {}
-    shared::<WheelTimer>();
-    shared::<Handle>();
-};
