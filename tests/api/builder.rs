@@ -6,76 +6,51 @@ use std::error::Error as _;
 
 use wheel::{BuildError, Builder};
 
-/// Asserts that `build` and `install` refuse a setting with the same error, and returns it.
-fn refused(builder: Builder) -> BuildError {
-    let error = builder.clone().build().unwrap_err();
-    let of_install = builder.install().unwrap_err();
-    assert_eq!(of_install.to_string(), error.to_string());
-    assert!(error.source().is_none());
-    error
-}
-
-#[test]
-fn ticks_that_are_no_whole_milliseconds_are_refused() {
-    let runtime = current_thread();
-    let _guard = runtime.enter();
-    let unfit = [0, 1, 500_000, 999_999, 1_000_001, 1_500_000].map(Duration::from_nanos);
-    for tick in unfit.into_iter().chain([DAY + ms(1), Duration::MAX]) {
-        let error = refused(Builder::new().tick(tick));
-        assert!(matches!(error, BuildError::Tick(refused) if refused == tick));
-        let message =
-            format!("invalid `tick`: {tick:?} (expected a multiple of 1 ms, up to one day)",);
-        assert_eq!(error.to_string(), message);
-    }
-    for tick in [ms(1), ms(7), secs(1), DAY] {
-        assert!(Builder::new().tick(tick).build().is_ok(), "{tick:?}");
-    }
-}
-
-#[test]
-fn a_spacing_needs_high_resolution_and_is_at_most_a_millisecond() {
-    let runtime = current_thread();
-    let _guard = runtime.enter();
-    let unfit = [
-        Duration::ZERO,
-        ms(1) + Duration::from_nanos(1),
-        Duration::MAX,
-    ];
-    for spacing in unfit.into_iter().chain([Duration::from_micros(100)]) {
-        let error = refused(Builder::new().spacing(spacing));
-        assert!(matches!(error, BuildError::Spacing(refused) if refused == spacing));
-        let message = format!(
-            "invalid `spacing`: {spacing:?} (expected at most 1 ms and more than 0, with `high_resolution`)",
-        );
-        assert_eq!(error.to_string(), message);
+/// Asserts that `build` and `install` refuse a setting with this error, and with this message.
+#[track_caller]
+fn assert_refused(builder: Builder, error: &str, message: &str) {
+    let built = builder.clone().build().unwrap_err();
+    for refused in [built, builder.install().unwrap_err()] {
+        assert_eq!(format!("{refused:?}"), error);
+        assert_eq!(refused.to_string(), message);
+        assert!(refused.source().is_none());
     }
 }
 
 #[test]
 fn settings_out_of_range_are_refused_with_what_is_allowed() {
-    type Set = fn(Builder, usize) -> Builder;
-    let settings: [(&str, Set, &[usize], &str); 2] = [
-        ("Shards `shards`", Builder::shards, &[0, 1025], "1 to 1024"),
-        (
-            "Capacity `capacity`",
-            Builder::capacity,
-            &[(1 << 26) + 1],
-            "0 to 67108864",
-        ),
-    ];
     let runtime = current_thread();
     let _guard = runtime.enter();
-    for (names, set, values, allowed) in settings {
-        let (variant, name) = names.split_once(' ').unwrap();
-        for &value in values.iter().chain(&[usize::MAX]) {
-            let error = refused(set(Builder::new(), value));
-            assert_eq!(format!("{error:?}"), format!("{variant}({value})"));
-            let message = format!("invalid {name}: {value} (expected {allowed})");
-            assert_eq!(error.to_string(), message);
-        }
+    let nanos = Duration::from_nanos;
+    let ticks = [0, 1, 500_000, 999_999, 1_000_001, 1_500_000].map(nanos);
+    for tick in ticks.into_iter().chain([DAY + ms(1), Duration::MAX]) {
+        let error = format!("Tick({tick:?})");
+        let allowed = "(expected a multiple of 1 ms, up to one day)";
+        let message = format!("invalid `tick`: {tick:?} {allowed}");
+        assert_refused(Builder::new().tick(tick), &error, &message);
+    }
+    // The last would be in range with high resolution.
+    for spacing in [nanos(0), nanos(1_000_001), Duration::MAX, nanos(100_000)] {
+        let error = format!("Spacing({spacing:?})");
+        let allowed = "(expected at most 1 ms and more than 0, with `high_resolution`)";
+        let message = format!("invalid `spacing`: {spacing:?} {allowed}");
+        assert_refused(Builder::new().spacing(spacing), &error, &message);
+    }
+    for shards in [0, 1025, usize::MAX] {
+        let error = format!("Shards({shards})");
+        let message = format!("invalid `shards`: {shards} (expected 1 to 1024)");
+        assert_refused(Builder::new().shards(shards), &error, &message);
+    }
+    for capacity in [(1 << 26) + 1, usize::MAX] {
+        let error = format!("Capacity({capacity})");
+        let message = format!("invalid `capacity`: {capacity} (expected 0 to 67108864)");
+        assert_refused(Builder::new().capacity(capacity), &error, &message);
     }
     // None of these has started a driver.
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
+    for tick in [ms(1), DAY] {
+        assert!(Builder::new().tick(tick).build().is_ok(), "{tick:?}");
+    }
     assert!(Builder::new().shards(1024).install().is_ok());
 }
 
@@ -145,12 +120,9 @@ mod paused {
 fn high_resolution_is_refused_where_there_is_none() {
     let runtime = current_thread();
     let _guard = runtime.enter();
-    let error = refused(Builder::new().high_resolution(true));
-    assert!(matches!(error, BuildError::NoHighResolution));
-    assert_eq!(
-        error.to_string(),
-        "`high_resolution` needs Linux and the cargo feature `high-resolution`"
-    );
+    let message = "`high_resolution` needs Linux and the cargo feature `high-resolution`";
+    let precise = Builder::new().high_resolution(true);
+    assert_refused(precise, "NoHighResolution", message);
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
     assert!(Builder::new().high_resolution(false).install().is_ok());
 }

@@ -13,6 +13,7 @@ fn a_stream_is_made_anywhere_and_gives_the_inner_one_back() {
     let (stream, mut peer) = tokio::io::duplex(64);
     let mut stream = wheel::ext::io::TimeoutStream::new(stream);
     stream.set_read_timeout(Some(Duration::MAX));
+    assert!(tokio::io::AsyncWrite::is_write_vectored(&stream));
     let _: &tokio::io::DuplexStream = stream.get_ref();
     let _: &mut tokio::io::DuplexStream = stream.get_mut();
     let _: Pin<&mut tokio::io::DuplexStream> = Pin::new(&mut stream).get_pin_mut();

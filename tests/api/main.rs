@@ -8,7 +8,6 @@ mod delay_queue;
 mod delay_queue_model;
 mod drop_in;
 mod hyper;
-mod interval;
 mod io;
 mod metrics;
 mod paused;

@@ -223,12 +223,6 @@ mod paused {
         assert_eq!(counts(&metrics), (11, 10, 0, 1));
         let lag = metrics.snapshot().lag;
         assert_eq!((lag.max(), lag.total()), (ms(9), ms(45)));
-        let (ranges, found): (Vec<_>, Vec<_>) = lag.buckets().unzip();
-        let mut wanted = vec![0; found.len()];
-        // 0; 1; 2, 3; 4 to 7; 8, 9.
-        (wanted[0], wanted[5], wanted[6], wanted[7], wanted[8]) = (1, 1, 2, 4, 2);
-        assert_eq!(found, wanted);
-        assert_eq!(ranges[7], ms(4)..ms(8));
         drop(held);
     }
 
@@ -247,30 +241,21 @@ mod paused {
     #[tokio::test(start_paused = true)]
     async fn since_has_what_happened_between_two_snapshots() {
         let metrics = metrics();
-        let mut before = pending(HOUR);
+        let [before, mut moved] = [pending(HOUR), pending(HOUR)];
         let start = metrics.snapshot();
         let mut late = pending(ms(3));
         advance(ms(10)).await;
         (&mut late).await;
-        before.reset_unpin(Instant::now() + 2 * HOUR);
+        drop(before);
+        moved.reset_unpin(Instant::now() + 2 * HOUR);
         let first = metrics.snapshot();
         let between = first.since(&start);
-        assert_eq!((changes(&between), between.pending), ([1, 1, 0, 1], 1));
+        assert_eq!((changes(&between), between.pending), ([1, 1, 1, 1], 1));
         assert_eq!((between.lag.count(), between.lag.max()), (1, ms(7)));
         assert!(between.passes >= 1);
 
-        drop(before);
-        let mut late = pending(ms(3));
-        advance(ms(5)).await;
-        (&mut late).await;
-        let second = metrics.snapshot();
-        let between = second.since(&first);
-        assert_eq!((changes(&between), between.pending), ([1, 1, 1, 0], 0));
-        // The lag is 2 ms. Its bucket begins there, and the maximum is known only to the end of the bucket.
-        assert_eq!((between.lag.total(), between.lag.max()), (ms(2), ms(4)));
-
-        let between = metrics.snapshot().since(&second);
-        assert_eq!((changes(&between), between.pending), ([0; 4], 0));
+        let between = metrics.snapshot().since(&first);
+        assert_eq!((changes(&between), between.pending), ([0; 4], 1));
         assert_eq!(between.lag, wheel::LagHistogram::default());
         assert_eq!(between.passes, 0);
     }

@@ -21,8 +21,7 @@ fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
             let armed = (0..timers).filter_map(|_| watched(sleep(ms(40))));
             let armed: Vec<_> = armed.collect();
             let (waker, later) = new_count_waker();
-            let mut tokios = Box::pin(tokio::time::sleep(ms(40) + LATER));
-            assert!(poll(&mut tokios, &waker).is_pending());
+            let _tokios = armed_with(Box::pin(tokio::time::sleep(ms(40) + LATER)), &waker);
             eventually("Tokio's timer fires", || later.get() == 1);
             for (_timer, woken) in armed {
                 assert!(woken.try_iter().eq([true]), "once and not early");
@@ -33,15 +32,11 @@ fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
 }
 
 #[test]
-fn the_first_timer_fires_though_the_worker_that_armed_it_blocks() {
-    fires_while_its_worker_blocks(1, false);
-    fires_while_its_worker_blocks(5000, false);
-}
-
-#[test]
-fn a_later_timer_fires_though_the_worker_that_armed_it_blocks() {
-    fires_while_its_worker_blocks(1, true);
-    fires_while_its_worker_blocks(5000, true);
+fn timers_fire_though_the_worker_that_armed_them_blocks() {
+    for warm_up in [false, true] {
+        fires_while_its_worker_blocks(1, warm_up);
+        fires_while_its_worker_blocks(5000, warm_up);
+    }
 }
 
 /// H12, H39: the driver cannot run while its thread blocks. Timers that are armed after that, before the driver has

@@ -10,7 +10,6 @@ use std::iter::repeat_with;
 
 use futures::future::select_all;
 use support::load::{compute, requeue};
-use support::time::{Ours, Time, Tokio};
 
 /// Here Tokio polls its timers only after a million polls of tasks, and the run queue is never
 /// empty. A task that keeps making timers requests a pass, which fires the timers that are due.
@@ -41,21 +40,6 @@ fn a_busy_task_that_makes_timers_fires_them_before_tokio_polls_its_own() {
         let most = start.elapsed().as_millis() + 10;
         assert!(u128::from(noops) < most, "{noops} of at most {most}");
     });
-}
-
-/// Arms timers that are due together. If the machine is so slow that some are due before the last
-/// is armed, starts again with a later deadline.
-fn mass<T: Time>(count: usize, waker: &Waker) -> (Instant, Vec<Pin<Box<T::Sleep>>>) {
-    let mut ahead = ms(300);
-    loop {
-        let deadline = Instant::now() + ahead;
-        let timers = repeat_with(|| Box::pin(T::sleep_until(deadline)));
-        let mut all: Vec<_> = timers.take(count).collect();
-        if all.iter_mut().all(|timer| poll(timer, waker).is_pending()) {
-            return (deadline, all);
-        }
-        ahead *= 2;
-    }
 }
 
 /// Each poll takes milliseconds, as on a machine that other programs keep busy. Tokio polls its own
@@ -95,12 +79,14 @@ fn while_polls_are_slow_tokio_polls_its_own_timers_as_often_as_without_ours() {
 #[test]
 fn while_polls_are_slow_each_turn_fires_timers_of_a_mass_expiry() {
     const ALL: usize = 20_000;
-    fn polls_while_all_fire<T: Time>() -> u64 {
+    within(LIMIT, || {
         let (waker, fired) = new_count_waker();
         let (runtime, all) = (multi_thread(1), Arc::new((fired, AtomicU64::new(0))));
         let of_tasks = all.clone();
         runtime.spawn(async move {
-            let (deadline, _all) = mass::<T>(ALL, &waker);
+            let deadline = Instant::now() + secs(2);
+            let all = (0..ALL).map(|_| armed_with(sleep_until(deadline), &waker));
+            let _all: Vec<_> = all.collect();
             for _ in 0..8 {
                 let all = of_tasks.clone();
                 tokio::spawn(async move {
@@ -118,13 +104,9 @@ fn while_polls_are_slow_each_turn_fires_timers_of_a_mass_expiry() {
         });
         let (fired, polls) = &*all;
         eventually("all have fired", || fired.get() == ALL);
-        polls.load(Ordering::Relaxed)
-    }
-    within(LIMIT, || {
-        let theirs = polls_while_all_fire::<Tokio>();
-        let ours = polls_while_all_fire::<Ours>();
         // A turn fires 192 timers, and polls each of the eight tasks once.
-        assert!(ours <= 1_000, "{ours} polls, {theirs} with Tokio's timers");
+        let polls = polls.load(Ordering::Relaxed);
+        assert!(polls <= 1_000, "{polls} polls");
     });
 }
 

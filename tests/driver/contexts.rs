@@ -12,8 +12,6 @@ use std::sync::Barrier;
 
 use support::inside;
 
-use wheel::Sleep;
-
 /// Makes enough timers for a worker to learn whose pool its thread belongs to.
 async fn learn_the_pool() {
     for made in 1..=70_000 {

@@ -2,8 +2,6 @@
 
 pub(crate) use support::prelude::*;
 
-use wheel::Sleep;
-
 /// Longer than any machine takes for any of these tests.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tokio::runtime::Builder as Runtimes;
-use wheel::{BuildError, Builder, DelayQueue, MissedTickBehavior, interval};
+use wheel::{BuildError, Builder, DelayQueue};
 
 fn us(micros: u64) -> Duration {
     Duration::from_micros(micros)
@@ -216,20 +216,6 @@ fn a_runtime_without_io_is_told_so() {
             Builder::new().install().unwrap().sleep(ms(1)).await;
         });
     }
-}
-
-#[test]
-fn an_interval_keeps_its_grid() {
-    installed(2).block_on(async {
-        let mut interval = interval(us(250));
-        interval.set_missed_tick_behavior(MissedTickBehavior::Burst);
-        let first = interval.tick().await;
-        for n in 1..=2000 {
-            let tick = interval.tick().await;
-            assert_eq!(tick, first + n * us(250));
-            assert!(Instant::now() >= tick, "early");
-        }
-    });
 }
 
 /// Timers that become due between two wake-ups fire at the second one.

@@ -2,11 +2,6 @@
 
 use crate::everywhere::*;
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-use tokio::runtime::Builder;
-use wheel::Sleep;
-
 /// Polls each timer with the waker for its number. Returns how many are pending.
 fn poll_all<'a>(sleeps: &mut [Sleep], waker: impl Fn(usize) -> &'a Waker) -> usize {
     let polled = sleeps.iter_mut().enumerate();

@@ -6,7 +6,7 @@ use support::prelude::*;
 use std::fmt::Debug;
 use std::io::{self, IoSlice};
 
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter, DuplexStream};
 use tokio_io_timeout as tokios;
 use tokio_test::{assert_pending, assert_ready_ok, task};
 use wheel::ext::io::TimeoutStream;
@@ -146,28 +146,6 @@ fn only_waiting_with_a_timeout_needs_a_runtime() {
     reader.set_read_timeout(Some(ms(1)));
     let mut read = task::spawn(reader.read(&mut buffer));
     assert_eq!(message_of(|| read.poll()), NO_RUNTIME);
-}
-
-/// A timeout of reads does not apply to writes, nor one of writes to reads. A half of a stream is no stream.
-#[test]
-fn each_direction_has_its_own_timeout() {
-    virtually(async {
-        let (stream, mut peer) = tokio::io::duplex(4);
-        let (reader, writer) = tokio::io::split(stream);
-        let mut reader = TimeoutStream::new(reader);
-        reader.set_write_timeout(Some(ms(5)));
-        let mut buffer = [0; 4];
-        let mut silent = task::spawn(reader.read(&mut buffer));
-        let mut writer = TimeoutStream::new(writer);
-        assert!(writer.is_write_vectored());
-        writer.set_read_timeout(Some(ms(5)));
-        writer.write_all(b"full").await.unwrap();
-        let mut stuck = task::spawn(writer.write(b"more"));
-        wheel::advance(ms(1000)).await;
-        assert_pending!(silent.poll());
-        assert_pending!(stuck.poll());
-        assert_eq!(peer.read(&mut [0; 4]).await.unwrap(), 4);
-    });
 }
 
 /// The timeout also applies to a flush and a shutdown that wait because the peer does not read.
