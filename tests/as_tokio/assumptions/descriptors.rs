@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::runtime::Builder;
 
 /// Returns a pair of sockets: the end that a runtime waits for, and the other end.
 #[allow(deprecated, reason = "as the driver does")]

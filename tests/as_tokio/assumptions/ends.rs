@@ -3,26 +3,8 @@
 
 use super::*;
 
-use std::future::pending;
-
 use tokio::task;
 use tokio::time;
-
-/// Spawns a task that waits forever. When the task is dropped, the receiver gets the value of `say`.
-fn reports_at_its_end<T: Send + 'static>(
-    handle: &Handle,
-    mut say: impl FnMut() -> T + Send + 'static,
-) -> mpsc::Receiver<T> {
-    let (tell, told) = mpsc::channel();
-    let end = AtEnd(move || {
-        let _ = tell.send(say());
-    });
-    handle.spawn(async move {
-        let _end = end;
-        pending::<()>().await;
-    });
-    told
-}
 
 #[test]
 fn tasks_are_dropped_before_the_time_driver_ends() {

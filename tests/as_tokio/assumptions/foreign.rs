@@ -34,14 +34,9 @@ fn while_a_task_is_spawned_entering_panics_and_arming_works() {
         let mut within = Some(AtEnd(move || {
             let _ = tell.send(try_all(&other, &mut interval));
         }));
-        // This is made before the task, because the task may be dropped before its first poll.
-        let end = AtEnd(move || {
+        reports_at_its_end(runtime.handle(), move || {
             let clean_up = within.take();
             tokio::spawn(async move { drop(clean_up) });
-        });
-        runtime.spawn(async move {
-            let _end = end;
-            std::future::pending::<()>().await;
         });
         runtime.block_on(task::yield_now());
         drop(runtime);

@@ -104,6 +104,22 @@ fn in_an_hour() -> Instant {
     Instant::now() + secs(3600)
 }
 
+/// Spawns a task that waits forever. When the task is dropped, the receiver gets the value of `say`.
+fn reports_at_its_end<T: Send + 'static>(
+    handle: &Handle,
+    mut say: impl FnMut() -> T + Send + 'static,
+) -> mpsc::Receiver<T> {
+    let (tell, told) = mpsc::channel();
+    let end = AtEnd(move || {
+        let _ = tell.send(say());
+    });
+    handle.spawn(async move {
+        let _end = end;
+        std::future::pending::<()>().await;
+    });
+    told
+}
+
 /// Drives the runtime until a waker sends a message, for 20 seconds at most.
 fn told_while_driving<T>(runtime: &Runtime, told: &mut UnboundedReceiver<T>) -> Option<T> {
     let told = async { time::timeout(secs(20), told.recv()).await };

@@ -2,10 +2,7 @@
 
 use super::*;
 
-use std::pin::pin;
-
 use tokio::runtime::worker_index;
-use tokio::task::coop;
 use tokio::time;
 
 #[test]

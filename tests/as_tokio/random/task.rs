@@ -4,7 +4,6 @@ use support::prelude::*;
 
 use std::any::Any;
 use std::future::pending;
-use std::panic::AssertUnwindSafe;
 
 use futures::future::{BoxFuture, FutureExt, select_all};
 use futures::stream::StreamExt;

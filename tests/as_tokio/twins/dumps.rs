@@ -7,7 +7,6 @@
 use super::prelude::*;
 
 use tokio::runtime::dump::{Trace, trace_with};
-use tokio::task::yield_now;
 
 /// Where the traced poll happens.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,6 @@
 
 use super::prelude::*;
 
-use std::task::Wake;
-
 struct Panics;
 
 impl Wake for Panics {
@@ -20,14 +18,9 @@ fn timers_fire_after_a_foreign_waker_has_panicked() {
         let runtime = with_workers(2).build().unwrap();
         let _guard = runtime.enter();
         let deadline = Instant::now() + ms(300);
-        let mut foreign = Box::pin(tokio::time::sleep_until(deadline));
         let panics = Waker::from(Arc::new(Panics));
-        let polled = foreign
-            .as_mut()
-            .poll(&mut std::task::Context::from_waker(&panics));
-        assert!(polled.is_pending());
-        let mut behind_it = T::boxed(ms(300));
-        assert!(poll_quietly(&mut behind_it).is_pending());
+        let _foreign = armed_with(Box::pin(tokio::time::sleep_until(deadline)), &panics);
+        let _behind_it = armed(T::boxed(ms(300)));
         // One worker is not parked meanwhile.
         runtime.spawn(async { thread::sleep(ms(600)) });
         thread::sleep(ms(1_000));

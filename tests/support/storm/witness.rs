@@ -11,7 +11,6 @@
 
 use crate::prelude::*;
 
-use std::panic::resume_unwind;
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 

@@ -7,7 +7,7 @@
 use support::prelude::*;
 
 use tokio::sync::Notify;
-use tokio::time::{MissedTickBehavior, advance};
+use tokio::time::advance;
 
 use super::coarse::Coarse;
 use super::hand::{Act, Hand, Kind};

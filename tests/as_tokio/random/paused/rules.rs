@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::task::ready;
 
 use tokio::runtime::Id;
-use tokio::time::{self, MissedTickBehavior};
+use tokio::time;
 
 use super::coarse::Coarse;
 use support::time::{InTime, Interval, Sleep, Time};
