@@ -8,7 +8,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::clock::Tick;
 use crate::driver::timer::Timer;
-use crate::sleep::{FAR, Sleep, deadline_after};
+use crate::sleep::{FAR, Sleep, deadline_after, sleep_until};
 use crate::spans::Resource;
 
 /// How late a tick may be before it counts as missed. tokio has the same tolerance.
@@ -106,11 +106,7 @@ pub fn interval(period: Duration) -> Interval {
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(period > Duration::ZERO, "`period` must be non-zero.");
     let resource = Resource::interval();
-    Interval::new(
-        resource,
-        Sleep::new(Tick::of(start), Timer::new(Tick::ZERO)),
-        period,
-    )
+    Interval::new(resource, sleep_until(start), period)
 }
 
 /// A timer that ticks at a fixed rate, created by [`interval`] and [`interval_at`].
@@ -138,11 +134,10 @@ pub struct Interval {
 impl Interval {
     /// Creates an interval whose first tick is when `delay` completes. The period must not be zero.
     pub(crate) fn new(resource: Resource, delay: Sleep, period: Duration) -> Self {
-        let missed_tick_behavior = MissedTickBehavior::default();
         Interval {
             delay,
             period: period.min(FAR),
-            missed_tick_behavior,
+            missed_tick_behavior: MissedTickBehavior::default(),
             resource,
         }
     }

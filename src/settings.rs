@@ -22,13 +22,10 @@ pub(crate) struct Settings {
 impl Settings {
     /// Returns the default settings for a runtime: one shard per worker, and no rounding.
     pub(crate) fn for_runtime(handle: &Handle) -> Self {
-        let current_thread = handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
         Settings {
             shards: handle.metrics().num_workers(),
-            tick: None,
-            capacity: 0,
-            is_precise: false,
-            current_thread,
+            current_thread: handle.runtime_flavor() == RuntimeFlavor::CurrentThread,
+            ..Settings::default()
         }
     }
 }

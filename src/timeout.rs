@@ -14,7 +14,7 @@ use crate::clock::Tick;
 use crate::driver::context;
 use crate::driver::timer::Timer;
 use crate::error::Elapsed;
-use crate::sleep::Sleep;
+use crate::sleep::{Sleep, sleep_until};
 
 /// Requires a future to complete within `duration`.
 ///
@@ -101,7 +101,7 @@ pub fn timeout_at<F>(deadline: Instant, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    let delay = Sleep::new(Tick::of(deadline), Timer::new(Tick::ZERO));
+    let delay = sleep_until(deadline);
     Timeout::new(future.into_future(), Some(delay))
 }
 

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 use super::memory::MOST;
 use super::{DelayQueue, Expired, Key};
 use crate::clock::Tick;
-use crate::timing_wheel;
 
 /// How far the wheel may fall behind the clock before a reset wakes the task to advance the wheel.
 /// (Without this, tokio-util's tests of resets after the start of a slot fail.)
@@ -85,11 +84,11 @@ impl<T> DelayQueue<T> {
     fn insert_tick(&mut self, value: T, tick: Tick) -> Key {
         assert!(self.wheel.len() < MOST, "max entries exceeded");
         let tick = self.accepted(tick);
-        let place = self.wheel.insert_from_now_on(tick.0, value);
+        let key = self.wheel.insert_from_now_on(tick.0, value);
         if self.waiter.waits_beyond(tick) {
             self.wake_earlier(tick);
         }
-        Key(place)
+        Key(key)
     }
 
     /// Makes sure that the task is woken at `tick`, which is before the tick that it waits for.
@@ -179,9 +178,9 @@ impl<T> DelayQueue<T> {
     #[inline]
     #[track_caller]
     fn reset_tick(&mut self, key: &Key, tick: Tick) {
-        let (place, old) = self.find(*key).expect("invalid key");
+        let old = self.tick_of(key).expect("invalid key");
         let tick = self.accepted(tick);
-        self.wheel.reschedule_from_now_on(place, tick.0);
+        self.wheel.reschedule_from_now_on(key.0, tick.0);
         if self.waiter.may_wait_for(old.min(tick)) {
             self.update_waiter(old, tick);
         }
@@ -247,17 +246,15 @@ impl<T> DelayQueue<T> {
     /// ```
     #[inline]
     pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
-        let (place, tick) = self.find(*key)?;
-        let data = self.wheel.remove(place)?;
-        let deadline = tick.to_instant();
-        let key = Key(place);
+        let tick = self.tick_of(key)?;
+        let data = self.wheel.remove(key.0)?;
         if self.wheel.is_empty() {
             self.waiter.cancel();
         }
         Some(Expired {
             data,
-            deadline,
-            key,
+            deadline: tick.to_instant(),
+            key: *key,
         })
     }
 
@@ -308,8 +305,7 @@ impl<T> DelayQueue<T> {
     /// ```
     #[track_caller]
     pub fn deadline(&self, key: &Key) -> Instant {
-        let (_, tick) = self.find(*key).expect("invalid key");
-        tick.to_instant()
+        self.tick_of(key).expect("invalid key").to_instant()
     }
 
     /// Returns the key of the entry with the earliest deadline, or `None` if the queue is empty.
@@ -329,38 +325,12 @@ impl<T> DelayQueue<T> {
     /// assert_eq!(queue.peek(), Some(five));
     /// ```
     pub fn peek(&self) -> Option<Key> {
-        let place = self.wheel.first()?;
-        Some(Key(place))
+        self.wheel.first().map(Key)
     }
 
-    /// Returns the place of an entry in the wheel, and its tick.
+    /// Returns the tick of an entry, if it is in the wheel.
     #[inline]
-    fn find(&self, key: Key) -> Option<(timing_wheel::Key, Tick)> {
-        Some((key.0, Tick(self.wheel.deadline(key.0)?)))
-    }
-}
-
-#[cfg(all(test, feature = "test-util", not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-
-    /// This is a difference from tokio-util, which the documentation of `DelayQueue` lists.
-    #[tokio::test(start_paused = true)]
-    async fn an_entry_for_a_time_that_has_passed_reports_the_time_of_the_last_poll() {
-        let mut queue = DelayQueue::new();
-        let (start, ms) = (Instant::now(), Duration::from_millis);
-        queue.insert("polled at 10 ms", ms(10));
-        assert!(queue.next().await.is_some());
-        let inserted = queue.insert_at("inserted", start + ms(1));
-        let reset = queue.insert("reset", ms(50));
-        queue.reset_at(&reset, start);
-        for key in [inserted, reset] {
-            assert_eq!(queue.deadline(&key), start + ms(10));
-        }
-        for _ in [inserted, reset] {
-            let expired = queue.next().await.unwrap();
-            assert_eq!(expired.deadline(), start + ms(10));
-            assert_eq!(Instant::now(), start + ms(10));
-        }
+    fn tick_of(&self, key: &Key) -> Option<Tick> {
+        self.wheel.deadline(key.0).map(Tick)
     }
 }

@@ -103,6 +103,7 @@ impl MetricsSnapshot {
         }
     }
 
+    /// Adds the counts of a shard, which has no passes.
     pub(crate) fn add(&mut self, shard: &MetricsSnapshot) {
         self.armed += shard.armed;
         self.fired += shard.fired;
@@ -111,8 +112,6 @@ impl MetricsSnapshot {
         self.reset += shard.reset;
         self.cascaded += shard.cascaded;
         self.lag.add(&shard.lag);
-        self.passes += shard.passes;
-        self.idle_passes += shard.idle_passes;
         self.slab_capacity += shard.slab_capacity;
     }
 }

@@ -1,8 +1,9 @@
 //! The primitives outside of the loom models: the standard library's, tokio's, and a spin lock.
 
-#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
-mod no_timerfd;
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
+#[cfg_attr(
+    not(all(feature = "high-resolution", target_os = "linux")),
+    path = "real/no_timerfd.rs"
+)]
 mod timerfd;
 
 use std::panic::catch_unwind;
@@ -22,9 +23,6 @@ use tokio::task::{consume_budget, coop};
 use tokio::time::Instant;
 pub(crate) use tokio::{runtime, time};
 
-#[cfg(not(all(feature = "high-resolution", target_os = "linux")))]
-pub(crate) use self::no_timerfd::Descriptor;
-#[cfg(all(feature = "high-resolution", target_os = "linux"))]
 pub(crate) use self::timerfd::Descriptor;
 
 /// The length of tokio's tick, a millisecond, in nanoseconds.

@@ -230,3 +230,22 @@ fn no_entry_is_early_under_a_clock_that_is_behind() {
         });
     }
 }
+
+/// This is a difference from tokio-util, which the documentation of `DelayQueue` lists.
+#[tokio::test(start_paused = true)]
+async fn an_entry_for_a_time_that_has_passed_reports_the_time_of_the_last_poll() {
+    let (start, mut queue) = (Instant::now(), DelayQueue::new());
+    queue.insert("polled at 10 ms", ms(10));
+    assert!(queue.next().await.is_some());
+    let inserted = queue.insert_at("inserted", start + ms(1));
+    let reset = queue.insert("reset", ms(50));
+    queue.reset_at(&reset, start);
+    for key in [inserted, reset] {
+        assert_eq!(queue.deadline(&key), start + ms(10));
+    }
+    for _ in [inserted, reset] {
+        let expired = queue.next().await.unwrap();
+        assert_eq!(expired.deadline(), start + ms(10));
+        assert_eq!(Instant::now(), start + ms(10));
+    }
+}

@@ -68,12 +68,10 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let me = self.project();
         let response = ready!(me.response.poll(cx));
-        Poll::Ready(response.unwrap_or_else(|_elapsed| Ok(empty(*me.late))))
+        Poll::Ready(response.unwrap_or_else(|_elapsed| {
+            let mut empty = Response::default();
+            *empty.status_mut() = *me.late;
+            Ok(empty)
+        }))
     }
-}
-
-fn empty<B: Default>(status: StatusCode) -> Response<B> {
-    let mut response = Response::default();
-    *response.status_mut() = status;
-    response
 }

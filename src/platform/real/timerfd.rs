@@ -14,6 +14,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop;
 use tokio::time::Instant;
@@ -32,12 +33,14 @@ pub(crate) struct Descriptor(AsyncFd<OwnedFd>);
 impl Descriptor {
     /// Opens a timerfd for the current runtime, without setting it.
     #[track_caller]
+    // `with_interest` is unsound for types that close their descriptor. What replaces it is `unsafe`.
+    #[allow(deprecated)]
     pub(crate) fn open() -> Result<Self, BuildError> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(io::Error::from);
-        // tokio has no function that reports whether a runtime has I/O. Without I/O, `register`
-        // panics, with a message that names the call to enable it.
-        let register = AssertUnwindSafe(|| register(timer?));
+        // tokio has no function that reports whether a runtime has I/O. Without I/O, this panics, with
+        // a message that names the call to enable it.
+        let register = AssertUnwindSafe(|| AsyncFd::with_interest(timer?, Interest::READABLE));
         let registered = catch_unwind(register).map_err(|_| BuildError::IoDisabled)?;
         registered.map(Descriptor).map_err(BuildError::Descriptor)
     }
@@ -76,13 +79,4 @@ impl Descriptor {
         let wait = pin!(coop::unconstrained(wait));
         wait.poll(&mut Context::from_waker(waker)).is_pending()
     }
-}
-
-#[track_caller]
-#[allow(
-    deprecated,
-    reason = "unsound for types that close their descriptor; what replaces it is `unsafe`"
-)]
-fn register(timer: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(timer, tokio::io::Interest::READABLE)
 }
