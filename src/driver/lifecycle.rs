@@ -18,11 +18,11 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 use super::alarm::Alarm;
-use super::alarm::interval::AlarmTimer;
+use super::alarm::sources::{AlarmTimer, Timerfd};
 use super::shard::Shard;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
-use crate::platform::runtime::worker_index;
+use crate::platform::runtime::{Handle, worker_index};
 use crate::platform::{Mutex, is_traced, lock};
 use crate::settings::Settings;
 
@@ -61,8 +61,15 @@ impl Wake for AlarmWaker {
 
 /// Opening and closing.
 impl Driver {
-    /// Creates a driver with this alarm. Nothing is armed yet, and no task runs.
-    pub(super) fn new(mut timer: AlarmTimer, settings: Settings) -> Arc<Self> {
+    /// Opens a driver of the current runtime, whose handle this must be. Nothing is armed yet, and no
+    /// task runs.
+    ///
+    /// # Panics
+    ///
+    /// Panics in a runtime without timers, with Tokio's message, at the caller's line.
+    #[track_caller]
+    pub(super) fn new(runtime: &Handle, settings: Settings, precise: Option<Timerfd>) -> Arc<Self> {
+        let mut timer = AlarmTimer::new(runtime, precise);
         let now = Tick::now();
         // So that shards admit a deadline that has just passed; see `near.rs`.
         let start = Tick(now.0.saturating_sub(MILLISECOND));
@@ -104,7 +111,7 @@ impl Driver {
     /// Closes the driver and wakes all pending timers, whose next poll finds the driver closed.
     /// Returns what has to be dropped last.
     pub(super) fn close(&self) -> Option<AlarmTimer> {
-        // Close the alarm first, so that no thread polls an interval of a runtime that has ended.
+        // Close the alarm first, so that no thread polls a sleep of a runtime that has ended.
         let timer = self.alarm.close();
         // Close every shard before a timer is woken, because its waker may wait for a timer of another
         // shard. (The wakers of queued cancels are dropped earlier. Their drops must not wait.)

@@ -2,7 +2,7 @@
 //!
 //! # Ground rules
 //!
-//! * **Call nothing that may panic or run user code under the registry's lock.** The interval is
+//! * **Call nothing that may panic or run user code under the registry's lock.** The sleep is
 //!   created first, because creating it panics in a runtime without timers. The driver task is
 //!   spawned after the lock is released, because a runtime that has ended drops the task inside
 //!   `spawn`, and the drop of its [`Service`] takes the lock.
@@ -16,7 +16,7 @@ use std::mem;
 use std::sync::Arc;
 use std::task::Poll;
 
-use super::alarm::interval::{AlarmTimer, Timerfd};
+use super::alarm::sources::Timerfd;
 use super::lifecycle::Driver;
 use super::wakers::contain;
 use crate::platform::runtime::{self, Handle};
@@ -91,7 +91,7 @@ pub(crate) fn install(
     settings: Settings,
     precise: Option<Timerfd>,
 ) -> Result<Arc<Driver>, Arc<Driver>> {
-    let service = Service::new(handle, settings, precise);
+    let service = Service(Driver::new(handle, settings, precise));
     let first = with_registry(|all| {
         let running = all.entry(handle.id()).or_insert_with(|| Running {
             driver: Arc::clone(&service.0),
@@ -109,7 +109,7 @@ pub(crate) fn install(
 /// Starts a driver in addition to that of the free functions.
 #[track_caller]
 pub(crate) fn start(handle: &Handle, settings: Settings, precise: Option<Timerfd>) -> Arc<Driver> {
-    Service::new(handle, settings, precise).spawn(handle)
+    Service(Driver::new(handle, settings, precise)).spawn(handle)
 }
 
 /// Closes a driver when dropped: one whose task Tokio will never poll, because a hook of the runtime
@@ -126,16 +126,6 @@ impl Drop for Taskless<'_> {
 struct Service(Arc<Driver>);
 
 impl Service {
-    /// Opens a driver in the current runtime, whose handle this must be.
-    ///
-    /// # Panics
-    ///
-    /// Panics in a runtime without timers, with Tokio's message, at the caller's line.
-    #[track_caller]
-    fn new(handle: &Handle, settings: Settings, precise: Option<Timerfd>) -> Self {
-        Service(Driver::new(AlarmTimer::new(handle, precise), settings))
-    }
-
     /// Spawns the driver task, which runs an expiry pass when it is polled (see `poll_task`). A
     /// runtime hook sees the line that makes the first timer as the place of the spawn.
     #[track_caller]

@@ -10,10 +10,9 @@ use loom::thread;
 use crate::clock::Tick;
 use crate::driver::Timerfd;
 use crate::driver::alarm;
-use crate::driver::alarm::interval::AlarmTimer;
 use crate::driver::lifecycle::{Driver, Home};
 use crate::driver::timer::Timer;
-use crate::platform::fake::{self, Descriptor, IoDriver, TimeDriver};
+use crate::platform::fake::{self, IoDriver, TimeDriver};
 use crate::platform::runtime::{Handle, RuntimeFlavor};
 use crate::settings::Settings;
 
@@ -86,10 +85,9 @@ impl Model {
     fn new(settings: Settings) -> Self {
         let runtime = Handle::new(RuntimeFlavor::MultiThread, 1, 0);
         let driver = runtime.enter(|| {
-            let open = || Descriptor::open().unwrap();
+            let open = || Timerfd::open(SPACING).unwrap();
             let precise = settings.is_precise.then(open);
-            let precise = precise.map(|it| Timerfd::new(it, SPACING));
-            Driver::new(AlarmTimer::new(&runtime, precise), settings)
+            Driver::new(&runtime, settings, precise)
         });
         let model = Model {
             driver,
@@ -173,15 +171,15 @@ impl Model {
         io.is_some_and(|io| io.poll_at(Tick(now)))
     }
 
-    /// Returns when the interval fires.
-    pub(super) fn interval_fires_at(&self) -> Option<Tick> {
+    /// Returns when the sleep fires.
+    pub(super) fn sleep_fires_at(&self) -> Option<Tick> {
         self.time.at()
     }
 
-    /// Returns when the interval or the descriptor fires.
+    /// Returns when the sleep or the descriptor fires.
     fn fires_at(&self) -> Option<Tick> {
         let io = self.io.as_ref().and_then(IoDriver::at);
-        self.interval_fires_at().into_iter().chain(io).min()
+        self.sleep_fires_at().into_iter().chain(io).min()
     }
 
     pub(super) fn poll_task(&self) {

@@ -1,4 +1,4 @@
-//! The sources that fire the alarm: an interval of Tokio's and, with high resolution, a Linux
+//! The sources that fire the alarm: a sleep of Tokio's and, with high resolution, a Linux
 //! timerfd. And the *probe*, which asks Tokio which deadlines its time driver has reached.
 //!
 //! # Ground rules
@@ -9,11 +9,11 @@
 //! * **Once created, an [`AlarmTimer`] does not need the runtime to be current**, because a timer
 //!   of Tokio's knows its runtime. So arming works wherever a timer is used, even in a destructor
 //!   that runs inside Tokio.
-//! * **Arming may fire the interval immediately**, on this very thread, if Tokio's clock has passed
+//! * **Arming may fire the sleep immediately**, on this very thread, if Tokio's clock has passed
 //!   the time. While [`ARMING`] is set, the alarm's waker only records that, and the thread then
 //!   requests a pass.
-//! * **Arming never panics.** Tokio panics if an interval is polled after its runtime has ended. A
-//!   driver is closed, and its interval taken out, before the runtime's time driver ends, except if
+//! * **Arming never panics.** Tokio panics if a sleep is polled after its runtime has ended. A
+//!   driver is closed, and its sleep taken out, before the runtime's time driver ends, except if
 //!   a waker delays the drop of the driver task. So the panic is caught.
 //!
 //! # The watchdog
@@ -48,28 +48,25 @@
 //!   the spacing after a wake-up.
 
 use std::cell::Cell;
-use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::task::coop;
-use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers::contain;
 use crate::platform::runtime::Handle;
-use crate::platform::time::{self, Interval, Sleep};
+use crate::platform::time::{self, Sleep};
 use crate::platform::{Descriptor, TIMERFD_RANGE, now_if_current, now_in, thread_local};
 use crate::spans;
 
-/// What Tokio does for a driver: the two sources of its alarm, the waker that they share, and the
-/// probe.
+/// What Tokio does for a driver: the two sources of its alarm, the waker that they share, the probe
+/// and the watchdog.
 pub(in crate::driver) struct AlarmTimer {
-    pub(in crate::driver) interval: Interval,
-    /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,
-    /// because polling an interval that is ready reads the clock.)
+    sleep: Pin<Box<Sleep>>,
+    /// The probe. It is registered only while it asks, under the alarm's mutex.
     probe: Pin<Box<Sleep>>,
     watchdog: Pin<Box<Sleep>>,
     /// When the watchdog fires, or fired last, or [`Tick::ZERO`] if it is not set.
@@ -79,7 +76,7 @@ pub(in crate::driver) struct AlarmTimer {
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
-    /// The target that the interval or the timerfd was last set for, or [`Tick::NEVER`] if neither is
+    /// The target that the sleep or the timerfd was last set for, or [`Tick::NEVER`] if neither is
     /// set.
     pub(super) set_for: Tick,
 }
@@ -89,21 +86,15 @@ impl AlarmTimer {
     ///
     /// # Panics
     ///
-    /// Panics under the same conditions as `tokio::time::interval`: outside a runtime, and in a
+    /// Panics under the same conditions as `tokio::time::sleep`: outside a runtime, and in a
     /// runtime without timers.
     #[track_caller]
     pub(in crate::driver) fn new(runtime: &Handle, timerfd: Option<Timerfd>) -> Self {
         let _unseen = spans::unseen();
-        // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
-        // would not.
-        let probe = Box::pin(time::sleep(Duration::ZERO));
-        let watchdog = Box::pin(time::sleep(Duration::ZERO));
-        let mut interval = time::interval(Duration::from_millis(1));
-        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         AlarmTimer {
-            interval,
-            probe,
-            watchdog,
+            sleep: Box::pin(time::sleep(Duration::ZERO)),
+            probe: Box::pin(time::sleep(Duration::ZERO)),
+            watchdog: Box::pin(time::sleep(Duration::ZERO)),
             watched_at: Tick::ZERO,
             timerfd,
             runtime: runtime.clone(),
@@ -122,14 +113,14 @@ impl AlarmTimer {
     }
 
     /// Notes that the timerfd does not count as set any more. It may have fired, and its wake-up
-    /// may have been mistaken for the interval's.
+    /// may have been mistaken for the sleep's.
     pub(super) fn forget_timerfd(&mut self) {
         if let Some(timerfd) = &mut self.timerfd {
             timerfd.set_to = Tick::NEVER;
         }
     }
 
-    /// Sets the timerfd for `target` and returns `None`. Otherwise returns when the interval must
+    /// Sets the timerfd for `target` and returns `None`. Otherwise returns when the sleep must
     /// fire: at the target if there is no timerfd or setting it failed, or, for a target out of
     /// range, [`TIMERFD_RANGE`] before it, to set the timerfd then.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
@@ -146,45 +137,28 @@ impl AlarmTimer {
         None
     }
 
-    /// Arms Tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
-    /// the interval fired immediately or Tokio panicked.
-    pub(super) fn arm_interval(&mut self, at: Tick, target: Tick) -> bool {
+    /// Arms Tokio's sleep at `at`, for `target`. Returns `false` if nothing is armed, because the
+    /// sleep fired immediately or Tokio panicked.
+    pub(super) fn arm_sleep(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may fire the alarm, and then the timerfd must not count as set.
         self.forget_timerfd();
-        let polled = arming(|| self.poll_at(at));
-        // Tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
-        // armed then.
-        let is_pending = polled.is_some_and(|polled| polled.is_pending());
-        self.set_for = if is_pending { target } else { Tick::NEVER };
-        is_pending
-    }
-
-    /// Resets the interval to `at` and polls it, which registers the waker.
-    fn poll_at(&mut self, at: Tick) -> Poll<Instant> {
-        let _unseen = spans::unseen();
-        self.interval.reset_at(at.to_instant());
-        let interval = &mut self.interval;
-        // With an exhausted budget the interval would be pending without being registered.
-        let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
-        pin!(tick).poll(&mut Context::from_waker(&self.waker))
+        let is_armed = arm(self.sleep.as_mut(), at, &self.waker);
+        self.set_for = if is_armed { target } else { Tick::NEVER };
+        is_armed
     }
 
     /// Sets the watchdog [`WATCH`] after `target`, for which the alarm is set. It stays where it is if
     /// that is between the alarm and twice as long after it, so it seldom moves. If no alarm is set, it
     /// is taken away, so that it does not wake an idle runtime.
     pub(super) fn watch(&mut self, target: Tick) {
+        let farthest = target.saturating_add(2 * WATCH);
+        let stays = target < self.watched_at && self.watched_at <= farthest;
         let at = match target {
             Tick::NEVER => Tick::ZERO,
-            _ if target < self.watched_at
-                && self.watched_at <= target.saturating_add(2 * WATCH) =>
-            {
-                return;
-            }
             _ => target.saturating_add(WATCH),
         };
-        if at != self.watched_at {
-            let polled = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
-            let is_set = polled.is_some_and(|polled| polled.is_pending());
+        if !stays && at != self.watched_at {
+            let is_set = arm(self.watchdog.as_mut(), at, &self.waker);
             self.watched_at = if is_set { at } else { Tick::ZERO };
         }
     }
@@ -217,20 +191,23 @@ impl AlarmTimer {
     }
 }
 
-/// Resets one of Tokio's sleeps to `at` and polls it.
+/// Resets one of Tokio's sleeps to `at` and polls it, which registers the waker.
 fn poll_sleep(mut sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
     let _unseen = spans::unseen();
     sleep.as_mut().reset(at.to_instant());
+    // With an exhausted budget the sleep would be pending without being registered.
     let sleep = pin!(coop::unconstrained(sleep));
     sleep.poll(&mut Context::from_waker(waker))
 }
 
-/// Calls Tokio, which may fire the alarm on this thread. Returns `None` if Tokio panics.
-fn arming<R>(tokio: impl FnOnce() -> R) -> Option<R> {
+/// Arms one of Tokio's sleeps, which may fire the alarm on this thread. Returns `false` if nothing
+/// is armed, because the sleep fired immediately or Tokio panicked: its runtime has ended, or a
+/// subscriber of its spans panics.
+fn arm(sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> bool {
     ARMING.with(|arming| arming.set(true));
-    let result = contain(tokio);
+    let polled = contain(|| poll_sleep(sleep, at, waker));
     ARMING.with(|arming| arming.set(false));
-    result
+    polled.is_some_and(|polled| polled.is_pending())
 }
 
 /// How long after the alarm the watchdog fires.
@@ -260,16 +237,12 @@ impl Timerfd {
     /// Opens a timerfd of the current runtime.
     #[track_caller]
     pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
-        Descriptor::open().map(|descriptor| Timerfd::new(descriptor, spacing))
-    }
-
-    pub(in crate::driver) fn new(descriptor: Descriptor, spacing: Duration) -> Self {
-        Timerfd {
-            descriptor,
+        Ok(Timerfd {
+            descriptor: Descriptor::open()?,
             spacing,
             last_wakeup: Tick::ZERO,
             set_to: Tick::NEVER,
-        }
+        })
     }
 
     /// Sets the timerfd for `target`, or leaves it alone if it has expired and its wake-up was not
