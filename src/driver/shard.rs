@@ -88,7 +88,6 @@ pub(super) use self::operations::Reset;
 use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::metrics::lag_histogram::LagHistogram;
-use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::platform::{self, AtomicU64, AtomicUsize, Lock, LockGuard, Ordering};
 use crate::settings::BATCH;
 use crate::timing_wheel::raw::RawWheel;
@@ -188,24 +187,6 @@ impl ShardState {
     fn remove_cached(&mut self) {
         if let Some(cached) = self.cached.take() {
             mem::forget(self.wheel.remove(cached));
-        }
-    }
-
-    /// Returns the counts. First removes the cached entry, which is no timer's.
-    fn snapshot(&mut self) -> Snapshot {
-        self.remove_cached();
-        // Each timer that fires is recorded once.
-        let fired = self.lag.count();
-        Snapshot {
-            armed: self.wheel.inserted() + self.reused,
-            fired,
-            cancelled: self.wheel.removed() - fired + self.reused,
-            pending: self.wheel.len(),
-            reset: self.resets,
-            cascaded: self.wheel.cascaded(),
-            lag: self.lag.clone(),
-            slab_capacity: self.wheel.capacity(),
-            ..Snapshot::default()
         }
     }
 }

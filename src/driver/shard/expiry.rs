@@ -92,19 +92,22 @@ impl Shard {
         }
     }
 
-    /// Fires at most about `most` of the timers that were put off.
+    /// Fires at most `left` of the timers that were put off.
     pub(in crate::driver) fn fire_put_off(
         &self,
         pass: &mut Pass,
-        most: usize,
+        mut left: usize,
         clock: impl Fn() -> Tick,
     ) {
-        let mut left = most;
         while left > 0 && self.has_put_off() {
             pass.seen = clock().max(pass.seen);
-            self.expire_put_off(pass, left.min(BATCH));
-            left = left.saturating_sub(BATCH);
+            let mut state = platform::wait(&self.state);
+            let (wheel, fire) = state.firing(pass);
+            wheel.fire_put_off(left.min(BATCH), fire);
+            self.publish_put_off(&state);
+            self.unlock(state);
             pass.wake_batch();
+            left = left.saturating_sub(BATCH);
         }
     }
 
@@ -135,15 +138,6 @@ impl Shard {
         pass.sections -= 1;
     }
 
-    /// Takes the wakers of at most [`BATCH`] timers that were put off into the batch.
-    fn expire_put_off(&self, pass: &mut Pass, most: usize) {
-        let mut state = platform::wait(&self.state);
-        let (wheel, fire) = state.firing(pass);
-        wheel.fire_put_off(most, fire);
-        self.publish_put_off(&state);
-        self.unlock(state);
-    }
-
     fn publish_put_off(&self, state: &ShardState) {
         let count = state.wheel.count_put_off();
         self.published.put_off.store(count, Ordering::Relaxed);
@@ -171,7 +165,21 @@ impl Shard {
     /// are freed.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut state = self.apply_late_cancels_and_lock();
-        let counts = state.snapshot();
+        // The cached entry is no timer's.
+        state.remove_cached();
+        // Each timer that fires is recorded once.
+        let fired = state.lag.count();
+        let counts = Snapshot {
+            armed: state.wheel.inserted() + state.reused,
+            fired,
+            cancelled: state.wheel.removed() - fired + state.reused,
+            pending: state.wheel.len(),
+            reset: state.resets,
+            cascaded: state.wheel.cascaded(),
+            lag: state.lag.clone(),
+            slab_capacity: state.wheel.capacity(),
+            ..Snapshot::default()
+        };
         self.unlock(state);
         counts
     }
