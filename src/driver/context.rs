@@ -217,7 +217,8 @@ pub(crate) fn home_of(driver: &Driver) -> Arc<Home> {
 }
 
 fn home_of_this_thread(driver: &Driver) -> &Arc<Home> {
-    driver.home(worker_index().unwrap_or_else(thread_number))
+    let number = worker_index().unwrap_or_else(thread_number);
+    &driver.homes[number % driver.homes.len()]
 }
 
 /// Returns `true` if this is one of this thread's homes. A wrong answer does no harm, because every
@@ -235,7 +236,7 @@ pub(super) use crate::platform::fake::is_own_home;
 /// where they were made.)
 #[cold]
 pub(super) fn own_home_like(home: &Home) -> Option<Arc<Home>> {
-    noted_home().filter(|own| own.has_same_driver(home))
+    noted_home().filter(|own| Arc::ptr_eq(&own.alarm, &home.alarm))
 }
 
 /// Counts a timer of a thread that does not know its pool, and returns `true` if this is the time to

@@ -43,7 +43,8 @@ pub(crate) struct Driver {
 pub(crate) struct Home {
     pub(crate) shard: Shard,
     pub(super) alarm: Arc<Alarm>,
-    driver: Weak<Driver>,
+    /// It is freed only after it has shut down.
+    pub(super) driver: Weak<Driver>,
     pub(super) index: usize,
 }
 
@@ -95,10 +96,14 @@ impl Driver {
         })
     }
 
-    /// Learns when Tokio's milliseconds begin, and whether the clock may be paused. Call this once
-    /// the driver task is spawned. (The runtime may have ended since, which closes the driver.)
+    /// Notes whether the clock may be paused (by reading it), and finds Tokio's milliseconds. Call
+    /// this after the driver task was spawned. From then on, a runtime that ends drops that task,
+    /// which closes the driver, before its time driver ends. (For the exception, see `Alarm::ask`.)
     pub(super) fn begin(&self) {
-        self.alarm.begin();
+        let now = self.alarm.read_clock();
+        let grid = &self.alarm.grid;
+        self.alarm
+            .ask(|timer| grid.find(now, |deadline| timer.tokio_has_reached(deadline)));
         // A timer may have been armed before the task was spawned, and cancelled before the clock
         // was found to be paused. The alarm must not stay armed for it. `rearm` ends the fast path,
         // and re-arming after a cancel searches each shard.
@@ -124,11 +129,6 @@ impl Driver {
 
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> + Clone {
         self.homes.iter().map(|home| &home.shard)
-    }
-
-    /// Returns the home for a worker's index, or for any other thread's number.
-    pub(crate) fn home(&self, number: usize) -> &Arc<Home> {
-        &self.homes[number % self.homes.len()]
     }
 
     /// Returns `true` if the driver is still running.
@@ -166,16 +166,6 @@ impl Driver {
 }
 
 impl Home {
-    /// Returns the driver, or `None` if it was freed, which happens only after it has shut down.
-    pub(super) fn driver(&self) -> Option<Arc<Driver>> {
-        self.driver.upgrade()
-    }
-
-    /// Returns `true` if both have the same driver.
-    pub(super) fn has_same_driver(&self, other: &Home) -> bool {
-        Arc::ptr_eq(&self.alarm, &other.alarm)
-    }
-
     /// Moves the alarm if this deadline is earlier. Call this after the entry has its deadline.
     ///
     /// **No timer is lost**: `Alarm::settle` has the argument.
@@ -198,7 +188,7 @@ impl Home {
     /// Re-arms the alarm of the driver.
     #[cold]
     pub(super) fn rearm(&self) {
-        if let Some(driver) = self.driver() {
+        if let Some(driver) = self.driver.upgrade() {
             driver.rearm();
         }
     }

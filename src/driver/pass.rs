@@ -194,20 +194,14 @@ impl Home {
         // A panic may have taken the wake-ups of the alarm and of the watchdog along.
         let is_lost = now.0.saturating_sub(self.shard.next().0) > LOST;
         if !is_late {
-            self.try_rearm_after_cancel();
+            let held = self.shard.try_lock();
+            if held.is_some_and(|state| self.shard.raise_next(state)) {
+                self.rearm();
+            }
         } else if is_lost || are_polls_quick && !self.alarm.settings.current_thread {
-            if let Some(driver) = self.driver() {
+            if let Some(driver) = self.driver.upgrade() {
                 driver.request_pass();
             }
-        }
-    }
-
-    /// Re-arms the alarm if the shard's next timer was cancelled. Does nothing if the shard is
-    /// busy.
-    pub(super) fn try_rearm_after_cancel(&self) {
-        let held = self.shard.try_lock();
-        if held.is_some_and(|state| self.shard.raise_next(state)) {
-            self.rearm();
         }
     }
 }

@@ -34,37 +34,25 @@ struct Running {
     is_installing: bool,
 }
 
-type Registry = HashMap<runtime::Id, Running>;
-
 lazy_static! {
-    static ref REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
+    static ref REGISTRY: Mutex<HashMap<runtime::Id, Running>> = Mutex::new(HashMap::new());
 }
-
-// Three guards act when they are dropped: `Installing` lets a closed driver leave the registry,
-// `Taskless` closes a driver whose task will never run, and `Service` closes a driver together with
-// its task.
 
 /// Ends the installing of a runtime's driver when dropped, even if a hook panics.
 struct Installing(runtime::Id);
 
 impl Drop for Installing {
     fn drop(&mut self) {
-        with_registry(|all| {
-            if let Some(running) = all.get_mut(&self.0) {
-                running.is_installing = false;
-            }
-        });
+        if let Some(running) = lock(&REGISTRY).get_mut(&self.0) {
+            running.is_installing = false;
+        }
         remove_closed();
     }
 }
 
 /// Removes drivers that have shut down, except those that are being installed.
 fn remove_closed() {
-    with_registry(|all| all.retain(|_, it| it.is_installing || it.driver.is_open()));
-}
-
-fn with_registry<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
-    f(&mut lock(&REGISTRY))
+    lock(&REGISTRY).retain(|_, it| it.is_installing || it.driver.is_open());
 }
 
 /// Returns the driver that the free functions use in this runtime, and starts it if need be. In a
@@ -80,7 +68,8 @@ pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
 
 /// Returns the driver that the free functions use in this runtime, if it was started.
 pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
-    with_registry(|all| Some(Arc::clone(&all.get(&runtime)?.driver)))
+    let all = lock(&REGISTRY);
+    all.get(&runtime).map(|running| Arc::clone(&running.driver))
 }
 
 /// Starts the driver of the free functions in this runtime. If they use a driver already, returns
@@ -92,13 +81,13 @@ pub(crate) fn install(
     precise: Option<Timerfd>,
 ) -> Result<Arc<Driver>, Arc<Driver>> {
     let service = Service(Driver::new(handle, settings, precise));
-    let first = with_registry(|all| {
-        let running = all.entry(handle.id()).or_insert_with(|| Running {
-            driver: Arc::clone(&service.0),
-            is_installing: true,
-        });
-        Arc::clone(&running.driver)
+    let mut all = lock(&REGISTRY);
+    let running = all.entry(handle.id()).or_insert_with(|| Running {
+        driver: Arc::clone(&service.0),
+        is_installing: true,
     });
+    let first = Arc::clone(&running.driver);
+    drop(all);
     if !Arc::ptr_eq(&first, &service.0) {
         return Err(first);
     }

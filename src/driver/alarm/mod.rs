@@ -89,7 +89,7 @@ pub(super) struct Alarm {
     /// Whether the clock is, or may be, paused. Once set, it stays set.
     may_pause: AtomicBool,
     /// The mutex of the rules above. It holds `None` once the driver has shut down.
-    pub(super) timer: Mutex<Option<AlarmTimer>>,
+    timer: Mutex<Option<AlarmTimer>>,
     pub(super) settings: Settings,
     /// The tick at which the driver was opened.
     pub(super) opened: Tick,
@@ -119,17 +119,6 @@ impl Alarm {
         alarm.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
         alarm.has_fired.store(false, Ordering::SeqCst);
         alarm
-    }
-
-    /// Notes if the clock may be paused (by reading it), and finds the grid. Call this after the
-    /// driver task was spawned. From then on, a runtime that ends drops that task, which closes the
-    /// driver, before its time driver ends. (For the exception, see `ask`.)
-    pub(super) fn begin(&self) {
-        let now = self.read_clock();
-        self.ask(|timer| {
-            self.grid
-                .find(now, |deadline| timer.tokio_has_reached(deadline))
-        });
     }
 
     /// Gives back the sleep, to be dropped, because it would keep the handle of its runtime

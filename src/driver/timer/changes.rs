@@ -77,7 +77,7 @@ impl Placed {
     /// its own. Waits only while all shards are busy. Gives the waker back if the shard refuses.
     #[cold]
     fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Waker> {
-        let Some(driver) = self.home.driver() else {
+        let Some(driver) = self.home.driver.upgrade() else {
             return Err(waker);
         };
         let (homes, own) = (&driver.homes, self.home.index);
