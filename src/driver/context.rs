@@ -221,8 +221,7 @@ fn home_of_this_thread(driver: &Driver) -> &Arc<Home> {
     &driver.homes[number % driver.homes.len()]
 }
 
-/// Returns `true` if this is one of this thread's homes. A wrong answer does no harm, because every
-/// operation takes the shard's lock.
+/// Returns `true` if this is one of this thread's homes. A wrong answer does no harm.
 #[cfg(not(all(test, loom)))]
 #[inline]
 pub(super) fn is_own_home(home: &Home) -> bool {

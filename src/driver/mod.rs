@@ -22,18 +22,13 @@
 //!   timer can take it over. A shard has at most one.
 //! * **Late cancel.** A cancel that is queued, because its thread has another home, or because the
 //!   shard is busy. Threads that lock the shard afterwards apply it.
-//! * **Retract.** To raise the shard's `next` and re-arm the alarm after a timer was cancelled or
-//!   reset. Tokio would advance a paused clock to the old deadline, so this is done immediately if
-//!   the clock may be paused. Otherwise the alarm stays armed for that deadline until something
-//!   searches the shard: the pass at that deadline, or, in the last three milliseconds before it
-//!   ([`SOON`](shard::SOON)), a thread that makes a timer with `sleep` or `timeout`.
 //!
 //! # Files
 //!
 //! The files are listed from the bottom up: each uses only those above it, except that a driver
 //! (`lifecycle.rs`) requests passes and runs them when its alarm fires (`pass.rs`). They build on the
-//! crate's `platform.rs` (locks, atomics and Tokio, which the models and the simulation replace), on `clock.rs` (instants,
-//! ticks and rounding), on `timing_wheel/`, and on `metrics/`.
+//! crate's `platform.rs` (locks, atomics and Tokio, which the models and the simulation replace), on
+//! `clock.rs` (instants, ticks and rounding), on `timing_wheel/`, and on `metrics/`.
 //!
 //! | file | what it explains |
 //! | --- | --- |
@@ -105,15 +100,17 @@
 //!   panic or use timers itself. An operation must therefore keep no flag that such a panic would
 //!   leave set. It must not enter a runtime either, except to read a current-thread runtime's clock
 //!   from another thread (`platform::now_in`).
-//! * **Arming and cancelling avoid waiting for a shard's lock**, because its holder may have been
-//!   preempted. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
+//! * **Arming and cancelling avoid waiting for a shard's lock**, because this thread may have
+//!   preempted its holder, which cannot release the lock while this thread spins. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
 //!   waits only if every shard is locked. (Queueing a cancel, and applying queued ones, may wait for
 //!   the lock of their list, under which cancels are only copied.) Three operations wait while the
 //!   shard is busy, usually for one critical section: a reset; a poll with another waker; and, if the
 //!   clock may be paused, re-arming after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
-//!   a different time from the real one; see `alarm/mod.rs`. The check for late timers uses the
-//!   current runtime's clock, because it only decides whether a pass is requested.
+//!   a different time from the real one. A multi-thread runtime has the real clock. A current-thread
+//!   runtime has its own, which may be paused and can only be read inside the runtime: passes read
+//!   it, and operations of timers only in `near.rs`. The check for late timers uses the current
+//!   runtime's clock, because it only decides whether a pass is requested.
 //! * **The rare situations of a deadline are behind one comparison**, with the shard's
 //!   `fast_path_from`: an alarm to be moved, a configured tick, a clock that may be paused. The
 //!   fast path therefore pays for none of them.

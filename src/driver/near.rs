@@ -1,8 +1,6 @@
 //! Near deadlines: when a timer fires if its deadline is before its shard's `fast_path_from`.
 //!
-//! A timer on the fast path keeps its deadline, to the nanosecond, and never comes here: nothing
-//! has to be rounded for it, and the alarm need not be moved. `fast_path_from` is a millisecond
-//! after the alarm fires (exceptions are in `Alarm::fast_path_after`). For an earlier deadline,
+//! A timer on the fast path keeps its deadline, to the nanosecond. For an earlier one,
 //! [`Alarm::when_near`] decides. It never rounds down.
 //!
 //! A driver with a configured tick first rounds the deadline up to the next multiple of the tick
@@ -80,8 +78,7 @@ impl Alarm {
     }
 
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
-    /// while they are not known. A deadline that passed less than a millisecond ago becomes the
-    /// next nanosecond, and an earlier one has come.
+    /// while they are not known.
     fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
         let now = self.read_clock();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;

@@ -10,8 +10,6 @@
 //!    because its time had already come when it was to be armed, because timers were put off, or
 //!    because the check below found a late timer in a busy runtime.
 //!
-//! In each shard, a pass first applies the late cancels that are queued.
-//!
 //! # A mass expiry
 //!
 //! **A pass fires only about [`PASS`] of the timers that it finds due. It *puts off* the others, and the
@@ -61,10 +59,6 @@
 //!
 //! * **Passes may overlap**, on two workers: the alarm's and one that was requested. A critical
 //!   section belongs to one pass, and none moves the shard's clock back.
-//! * **To request a pass, wake the driver task.** If a task is woken while it is being polled,
-//!   Tokio polls it again, so no request is lost.
-//! * **Wake wakers while no lock is held**, because a waker runs user code. If it panics, the other
-//!   wakers are still woken, and the driver goes on.
 //! * **A pass may outlive its runtime**, in a slow waker. It then finds closed shards, in which nothing
 //!   is due.
 
@@ -95,7 +89,6 @@ impl Driver {
         self.run_pass(self.alarm.last_millisecond(now), put_off);
     }
 
-    /// Polls the driver task.
     pub(super) fn poll_task(&self, task: &Waker) {
         let task = task.clone();
         let before = lock(&self.task).replace(task);
@@ -143,8 +136,9 @@ impl Driver {
         waiting.for_each(|shard| shard.fire_put_off(pass, of_each, || self.alarm.read_clock()));
     }
 
-    /// Wakes the driver task, which then runs a pass. Before the first poll of that task there is
-    /// no waker yet, and none is needed, because the runtime polls the task anyway.
+    /// Wakes the driver task, which then runs a pass. If the task is being polled, Tokio polls it
+    /// again, so no request is lost. Before its first poll there is no waker yet, and none is needed,
+    /// because the runtime polls the task anyway.
     #[cold]
     pub(super) fn request_pass(&self) {
         let task = lock(&self.task).clone();

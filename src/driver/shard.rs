@@ -1,8 +1,5 @@
-//! A shard: a worker's share of the timers, in a timing wheel behind a spin lock.
-//!
-//! This file has the data, the published fields, the lock and the late cancels.
-//! `shard/operations.rs` has what timers do under the lock, and `shard/expiry.rs` what the driver
-//! does. The terms are defined in `driver/mod.rs`.
+//! A shard: a worker's share of the timers, in a timing wheel behind a spin lock. This file has its
+//! data, its lock and its late cancels.
 //!
 //! # Ground rules
 //!
@@ -16,18 +13,12 @@
 //!   spuriously.)
 //! * **A shard is closed by its clock.** The end of the driver sets `clock` to [`Tick::NEVER`]. From
 //!   then on no deadline is later than the clock, so every operation is refused.
-//! * **Run no user code while holding the lock.** Wakers are cloned before the lock is taken, and
-//!   woken or dropped after its release, because a waker may use timers of the same shard and would
-//!   deadlock. Large memory is freed after the release, too.
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
 //!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan pages
-//!   that give their memory back, or copy the histogram of lag. In addition, memory may be
-//!   allocated: a page of 32 KiB, or the lists of a new level. Only copying a list takes longer: the keys
-//!   of a slot, or of timers that were put off (four bytes each), and the late cancels (sixteen each),
-//!   when the list grows or gives memory back.
-//! * **Arming and cancelling avoid waiting for the lock** (see `driver/mod.rs`), because this
-//!   thread may have preempted its holder: while it spins, the holder cannot run and release the
-//!   lock. Waiting spins, then yields, then sleeps (see `platform.rs`).
+//!   that give their memory back, copy the histogram of lag, or allocate a page of 32 KiB or the
+//!   lists of a new level. Only copying a list takes longer: the keys of a slot, or of timers that
+//!   were put off (four bytes each), and the late cancels (sixteen each), when the list grows or
+//!   gives memory back. Large memory is freed after the release.
 //!
 //! # Late cancels
 //!
@@ -44,13 +35,10 @@
 //! * An entry is in the list at most once, because queueing its cancel makes the timer idle. The
 //!   list is therefore no longer than the number of entries in the wheel, except for cancels that
 //!   are queued while a pass is about to fire their entries.
-//! * Most operations apply up to [`BATCH`] of them: before they release the lock, or in `tidy`,
-//!   which tries the lock again. An expiry pass first applies all that are queued when it reaches
-//!   the shard. It does not wait until the list is empty, because threads that drop many timers
-//!   could then delay the timers that are due. [`extend`](Shard::extend) applies none. An empty
-//!   list gives back a capacity above [`KEPT`].
-//! * **Arming and moving a timer apply late cancels last** ([`tidy`](Shard::tidy)), because dropping
-//!   the wakers runs user code, for which the alarm must not wait.
+//! * Most operations apply up to [`BATCH`] of them before they release the lock. Arming and moving a
+//!   timer apply them last ([`tidy`](Shard::tidy)), because dropping the wakers runs user code, for
+//!   which the alarm must not wait. An expiry pass first applies all that are queued when it reaches
+//!   the shard. [`extend`](Shard::extend) applies none.
 //! * A race remains: a cancel may be queued just after the holder of the lock has read the length
 //!   of the list. It waits for the next operation that applies cancels, at the latest the pass at
 //!   the timer's deadline.
@@ -61,21 +49,13 @@
 //! # The cached entry
 //!
 //! A worker usually runs one operation after another under a timeout: it cancels a timer and arms
-//! the next. So when a timer is cancelled and the shard has no *cached entry* yet, the timer's
-//! entry stays in the wheel, without its waker, and becomes the cached entry. The next timer takes
-//! it over. That timer stores its deadline and its waker. The entry changes slots only if its slot
-//! starts after the new deadline. Otherwise the wheel fires or moves it when the clock reaches that
-//! slot.
+//! the next. The next timer therefore stores its deadline and its waker in the entry of the former.
+//! The entry changes slots only if its slot starts after the new deadline. Otherwise the wheel fires
+//! or moves it when the clock reaches that slot.
 //!
 //! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
 //! section that moves the clock, or searches for the next deadline, removes the cached entry
 //! first.** So it neither fires nor counts as the next deadline.
-//!
-//! # Cache lines
-//!
-//! The shard's own worker writes `state` all the time. Every operation reads `published`, which is
-//! written when the earliest deadline changes, by passes, and by late cancels. Other workers write
-//! `late`.
 
 mod expiry;
 mod operations;
@@ -99,11 +79,9 @@ const SLOTS: usize = 256;
 /// Maximum capacity that an empty list of late cancels keeps.
 const KEPT: usize = 1_024;
 
-/// How long before the shard's next deadline the check for cancelled timers begins, in nanoseconds.
-/// From then on, a thread that makes a timer with `sleep` or `timeout` checks whether the timer
-/// with that deadline was cancelled, so that the alarm need not fire for it (see `pass.rs`). If all
-/// workers fall asleep before that time, no thread checks, and the alarm wakes one of them for
-/// nothing.
+/// How long before the shard's next deadline the check for cancelled timers begins (see `pass.rs`),
+/// in nanoseconds. If all workers fall asleep before that time, no thread checks, and the alarm wakes
+/// one of them for nothing.
 pub(super) const SOON: u64 = 3 * MILLISECOND;
 
 /// The entry of an armed timer: its key, and the tick at which it fires. These are two words, which
@@ -129,7 +107,8 @@ pub(crate) struct Shard {
     late: Late,
 }
 
-/// The fields that are read without the lock.
+/// The fields that every operation reads, without the lock. They are written when the earliest
+/// deadline changes, by passes, and by late cancels.
 #[derive(Default)]
 #[repr(align(128))]
 struct Published {
@@ -145,7 +124,7 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// Number of timers that were put off, stored under the lock.
+    /// Number of timers that were put off (see `pass.rs`), stored under the lock.
     put_off: AtomicUsize,
 }
 
@@ -157,7 +136,7 @@ struct Late(Lock<Vec<EntryRef>>);
 /// after the start of a cache line, as [`RawWheel`] asks for.
 #[repr(C, align(16))]
 pub(super) struct ShardState {
-    /// The cached entry: that of a cancelled timer, kept for the next timer.
+    /// The key of the cached entry.
     cached: Option<u32>,
     /// Number of timers that have taken over a cached entry.
     reused: u64,
@@ -183,7 +162,6 @@ impl ShardState {
         cached
     }
 
-    /// Removes the cached entry from the wheel.
     fn remove_cached(&mut self) {
         if let Some(cached) = self.cached.take() {
             mem::forget(self.wheel.remove(cached));
@@ -222,7 +200,6 @@ impl Shard {
         shard
     }
 
-    /// Returns the clock, up to which entries belong to the driver.
     #[inline]
     pub(crate) fn clock(&self) -> Tick {
         Tick(self.published.clock.load(Ordering::Acquire))
@@ -232,7 +209,6 @@ impl Shard {
         self.published.clock.store(clock.0, Ordering::Release);
     }
 
-    /// Returns the tick at which the shard needs the next expiry pass.
     #[inline]
     pub(crate) fn next(&self) -> Tick {
         Tick(self.published.next.load(Ordering::SeqCst))
@@ -277,7 +253,6 @@ impl Shard {
         self.published.next.store(next.0, Ordering::SeqCst);
     }
 
-    /// Returns `true` if timers of this shard were put off (see `pass.rs`).
     #[inline]
     pub(super) fn has_put_off(&self) -> bool {
         self.published.put_off.load(Ordering::Relaxed) != 0
@@ -294,7 +269,6 @@ impl Shard {
 
 /// The lock, and late cancels.
 impl Shard {
-    /// Tries the lock once. Returns `None` if another thread holds it.
     #[inline]
     pub(super) fn try_lock(&self) -> Option<Held<'_>> {
         self.state.try_lock()
@@ -307,8 +281,8 @@ impl Shard {
     }
 
     /// Applies all late cancels that are queued now. This does not go on until the list is empty,
-    /// because other threads may queue cancels as fast as this one applies them. It goes from the
-    /// end to the start: removals by other threads move cancels only towards the start, so those
+    /// because threads that drop many timers could then delay the timers that are due. It goes from
+    /// the end to the start: removals by other threads move cancels only towards the start, so those
     /// still to apply stay before `end`.
     pub(super) fn apply_late_cancels(&self) {
         let mut end = self.late_cancels();
@@ -377,7 +351,6 @@ impl Shard {
         state.wheel.get_mut(entry.key).take()
     }
 
-    /// Returns the number of late cancels that are queued.
     #[inline]
     pub(super) fn late_cancels(&self) -> usize {
         self.published.late_cancels.load(Ordering::Relaxed)

@@ -1,6 +1,5 @@
 //! A timer: whose it is, and once it is placed, its home and, while armed, the key of its entry and
-//! the identity of the entry's waker. This file has its states and polls it; `timer/changes.rs` arms,
-//! resets and cancels it. The terms are defined in `driver/mod.rs`.
+//! the identity of the entry's waker. This file has its states and polls it.
 //!
 //! # States
 //!
@@ -86,8 +85,7 @@ enum State {
 
 /// Creating a timer, which arms nothing.
 impl Timer {
-    /// Creates a timer of this thread's runtime, at `made_at`, or at [`Tick::ZERO`] if the clock was
-    /// not read.
+    /// Creates a timer of this thread's runtime.
     ///
     /// # Panics
     ///
@@ -104,7 +102,6 @@ impl Timer {
         Timer::at(context::home_of(driver))
     }
 
-    /// Creates a timer with the given home.
     #[inline]
     pub(super) fn at(home: Arc<Home>) -> Self {
         let state = State::Idle;
@@ -159,14 +156,10 @@ impl Timer {
 
     /// Polls for `deadline`. If the timer is armed, `deadline` must be that of the last poll or
     /// reset. Call this only if [`is_pending_with`](Self::is_pending_with) returned `false`,
-    /// because this does not check again.
+    /// because this does not check again. May panic if the runtime has shut down.
     ///
     /// This is out of line, so that users' futures contain a single call. Only the fast path is
     /// inlined into it.
-    ///
-    /// # Panics
-    ///
-    /// May panic if the runtime has shut down, as the head of this file says.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if self.is_idle() {
             match self {
@@ -221,11 +214,7 @@ impl Timer {
         }
     }
 
-    /// Hands over to a timer of Tokio's own, and polls that.
-    ///
-    /// # Panics
-    ///
-    /// Panics under the same conditions as Tokio's timer, with the same message.
+    /// Hands over to a timer of Tokio's own, and polls that. See the head of this file.
     #[cold]
     fn hand_over(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
         if Handle::try_current().is_err() {

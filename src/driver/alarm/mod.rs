@@ -51,13 +51,9 @@
 //!   Without it, a thread that re-arms the alarm after it fired could find the target equal to
 //!   `AlarmTimer::set_for`, and would leave the alarm unset.
 //! * **The alarm may fire while it is being armed**, on the arming thread, if Tokio's clock has
-//!   passed the target. Firing is only recorded then, because the arming thread is inside an
-//!   operation of its own timer and must not run another task's waker there. The thread then
-//!   requests a pass.
-//! * **Compare deadlines with the driver's own clock.** A multi-thread runtime has the real clock.
-//!   A current-thread runtime has its own clock, which may be paused and can only be read inside
-//!   the runtime. Passes read that clock. Operations of timers read it only in `near.rs`.
-//!   (`pass.rs` has an exception, the check for late timers.)
+//!   passed the target. While [`ARMING`] is set, firing is only recorded, because that thread is
+//!   inside an operation of its own timer and must not run another task's waker there. The thread
+//!   then requests a pass.
 
 pub(super) mod sources;
 
@@ -78,7 +74,7 @@ const PATIENCE: Duration = Duration::from_nanos(100 * MILLISECOND);
 
 /// A driver's alarm, to which the home of each of its timers refers.
 pub(super) struct Alarm {
-    /// The target, as published to threads that hold no lock. See the table above.
+    /// See the table above. [`Tick::NEVER`] if no timer is armed.
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
@@ -160,7 +156,6 @@ impl Alarm {
         self.may_pause.store(true, Ordering::Relaxed);
     }
 
-    /// Returns `true` if the clock is, or may be, paused.
     #[inline]
     pub(super) fn may_pause(&self) -> bool {
         self.may_pause.load(Ordering::Relaxed)
@@ -182,7 +177,6 @@ impl Alarm {
 
 /// Firing.
 impl Alarm {
-    /// Returns the published target, or [`Tick::NEVER`] if no timer is armed.
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
@@ -319,9 +313,7 @@ impl Alarm {
         }
     }
 
-    /// Arms the timerfd for `target`, or Tokio's sleep if there is no timerfd or the target is
-    /// far. Returns `false` if the sleep fired immediately, because Tokio's clock has passed the
-    /// target, or if Tokio panicked.
+    /// Arms the timerfd or Tokio's sleep for `target`. Returns `false` as [`rearm`](Self::rearm) does.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
         // 1. The timerfd, if it can be set. If the alarm has fired since `rearm` consumed the record,
         // the timerfd's expiry may have been delivered. So do not wait for it.

@@ -9,12 +9,6 @@
 //! * **Once created, an [`AlarmTimer`] does not need the runtime to be current**, because a timer
 //!   of Tokio's knows its runtime. So arming works wherever a timer is used, even in a destructor
 //!   that runs inside Tokio.
-//! * **Arming may fire the sleep immediately**, on this very thread, if Tokio's clock has passed
-//!   the time. While [`ARMING`] is set, the alarm's waker only records that, and the thread then
-//!   requests a pass.
-//! * **Arming never panics.** Tokio panics if a sleep is polled after its runtime has ended. A
-//!   driver is closed, and its sleep taken out, before the runtime's time driver ends, except if
-//!   a waker delays the drop of the driver task. So the panic is caught.
 //!
 //! # The watchdog
 //!
@@ -201,8 +195,9 @@ fn poll_sleep(mut sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
 }
 
 /// Arms one of Tokio's sleeps, which may fire the alarm on this thread. Returns `false` if nothing
-/// is armed, because the sleep fired immediately or Tokio panicked: its runtime has ended, or a
-/// subscriber of its spans panics.
+/// is armed, because the sleep fired immediately or Tokio panicked: a subscriber of its spans
+/// panics, or its time driver has ended. (A driver is closed before that, except if a waker delays
+/// the drop of the driver task.)
 fn arm(sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> bool {
     ARMING.with(|arming| arming.set(true));
     let polled = contain(|| poll_sleep(sleep, at, waker));

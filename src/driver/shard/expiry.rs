@@ -1,6 +1,4 @@
 //! What the driver does with a shard: fire due timers, find the next deadline, count, close it.
-//!
-//! The ground rules are at the head of `shard.rs`.
 
 use std::mem;
 use std::task::Waker;

@@ -1,8 +1,7 @@
 //! What timers do with a shard: arm, cancel, change the waker, reset.
 //!
-//! The ground rules are at the head of `shard.rs`. [`Shard::arm`] and [`Shard::extend`] are on the
-//! fast path. They try the lock once, and if they cannot succeed, they change nothing and return a
-//! refusal, and the caller takes the slow path.
+//! [`Shard::arm`] and [`Shard::extend`] are on the fast path. They try the lock once, and if they
+//! cannot succeed, they change nothing and return a refusal, and the caller takes the slow path.
 
 use std::task::Waker;
 
@@ -78,8 +77,8 @@ impl Shard {
     }
 
     /// Resets an armed timer to any deadline, and fires it if the deadline is not after the shard's
-    /// clock. Waits for the lock. If the timer has moved, call [`tidy`](Self::tidy) once the alarm is
-    /// armed.
+    /// clock. Waits for the lock, because only its holder knows whether the timer has fired. If the
+    /// timer has moved, call [`tidy`](Self::tidy) once the alarm is armed.
     pub(in crate::driver) fn reset(&self, entry: EntryRef, deadline: Tick) -> Reset {
         // Without the lock first, because the timer may have fired.
         if !self.admits(entry.when) {

@@ -1,18 +1,4 @@
 //! Arming, resetting and cancelling a timer.
-//!
-//! # Ground rules
-//!
-//! * **Arming tries the timer's own shard for a moment, and then takes any shard that is free**, so
-//!   no thread waits behind a mass expiry. The other shard becomes the timer's home, and the next
-//!   arming on a bound worker moves the timer to that worker's home again. Spinning alone is not
-//!   enough: if the pass runs on the same processor as this thread, the pass is preempted again and
-//!   again while it holds the lock, so arming would wait for milliseconds while a million timers fire.
-//! * **A cancel does not wait for the shard, unless the clock may be paused.** If the timer's home is
-//!   one of this thread's, the cancel caches the entry, or removes it. On any other thread, and while
-//!   the shard is busy, it is queued in the shard's list of late cancels. If the clock may be paused,
-//!   re-arming the alarm then applies the queued cancels, and waits for the lock.
-//! * **A reset waits while the shard is busy**, because only the thread that holds the lock knows
-//!   whether the timer has fired.
 
 use std::iter;
 use std::sync::Arc;
@@ -74,7 +60,12 @@ impl Placed {
     }
 
     /// Arms the timer in its own shard or, if that stays busy, in the first free one, which becomes
-    /// its own. Waits only while all shards are busy. Gives the waker back if the shard refuses.
+    /// its own until the timer is armed again on a bound worker. Waits only while all shards are
+    /// busy. Gives the waker back if the shard refuses.
+    ///
+    /// Spinning for its own shard alone is not enough: if a pass runs on the same processor as this
+    /// thread, the pass is preempted again and again while it holds the lock, so arming would wait
+    /// for milliseconds while a million timers fire.
     #[cold]
     fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Waker> {
         let Some(driver) = self.home.driver.upgrade() else {
