@@ -89,23 +89,24 @@
 //! * **Take locks in this order: the alarm's mutex, then Tokio's own.** A shard's lock is taken
 //!   alone, except that the lock of its late cancels is taken under it. Every other mutex, such as
 //!   the registry's, is locked alone.
-//! * **Wake, clone and drop no waker under a lock**, because that runs user code. Three uses are
-//!   exempt, because they concern only the driver's own wakers: Tokio clones and drops the alarm's
-//!   waker when the alarm is armed, under the alarm's mutex; Tokio may wake it there, and it then
-//!   only records that the alarm fired; and the driver task's waker is cloned under the mutex that
-//!   protects it. (User code other than wakers may run under the alarm's mutex: see
-//!   `alarm/sources.rs`.)
+//! * **Wake, clone and drop no waker under a lock**, because that runs user code, which may use
+//!   timers of the same shard and would deadlock. Three uses are exempt, because they concern only
+//!   the driver's own wakers: Tokio clones and drops the alarm's waker when the alarm is armed, under
+//!   the alarm's mutex; Tokio may wake it there, and it then only records that the alarm fired; and
+//!   the driver task's waker is cloned under the mutex that protects it. (User code other than wakers
+//!   may run under the alarm's mutex: see `alarm/sources.rs`.)
 //! * **Timer operations tolerate panics and re-entry**, except under the alarm's mutex. While one
 //!   runs, Tokio may call user code, such as a runtime hook or a destructor, and that code may
 //!   panic or use timers itself. An operation must therefore keep no flag that such a panic would
 //!   leave set. It must not enter a runtime either, except to read a current-thread runtime's clock
 //!   from another thread (`platform::now_in`).
 //! * **Arming and cancelling avoid waiting for a shard's lock**, because this thread may have
-//!   preempted its holder, which cannot release the lock while this thread spins. If the shard is busy, arming takes another shard, and a cancel is queued. Arming
-//!   waits only if every shard is locked. (Queueing a cancel, and applying queued ones, may wait for
-//!   the lock of their list, under which cancels are only copied.) Three operations wait while the
-//!   shard is busy, usually for one critical section: a reset; a poll with another waker; and, if the
-//!   clock may be paused, re-arming after a cancel.
+//!   preempted its holder, which cannot release the lock while this thread spins. If the shard is
+//!   busy, arming takes another shard, and a cancel is queued. Arming waits only if every shard is
+//!   locked. (Queueing a cancel, and applying queued ones, may wait for the lock of their list, under
+//!   which cancels are only copied.) Three operations wait while the shard is busy, usually for one
+//!   critical section: a reset; a poll with another waker; and, if the clock may be paused, re-arming
+//!   after a cancel.
 //! * **Compare deadlines with the driver's own clock only**, because a clock that was paused shows
 //!   a different time from the real one. A multi-thread runtime has the real clock. A current-thread
 //!   runtime has its own, which may be paused and can only be read inside the runtime: passes read

@@ -2,10 +2,10 @@
 //!
 //! # Ground rules
 //!
-//! * **Call nothing that may panic or run user code under the registry's lock.** The sleep is
-//!   created first, because creating it panics in a runtime without timers. The driver task is
-//!   spawned after the lock is released, because a runtime that has ended drops the task inside
-//!   `spawn`, and the drop of its [`Service`] takes the lock.
+//! * **Call nothing that may panic or run user code under the registry's lock.** The driver is
+//!   opened first, because that panics in a runtime without timers. The driver task is spawned
+//!   after the lock is released, because a runtime that has ended drops the task inside `spawn`, and
+//!   the drop of its [`Service`] takes the lock.
 //! * **A driver can be found before its task is spawned**, because a hook that the runtime calls
 //!   for new tasks may make timers. It can be found until it closes: whoever closes a driver then
 //!   takes it out, except while it is being installed (see `is_installing`).
