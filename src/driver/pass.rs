@@ -107,10 +107,11 @@ impl Driver {
     /// off. Arms the alarm for what is left.
     fn run_pass(&self, now: Tick, put_off: usize) {
         // If the clock may be paused, all fire before `advance().await` returns.
-        let (mut pass, put_off) = match self.alarm.may_pause() {
-            true => (Pass::at(now, usize::MAX), usize::MAX),
-            false => (Pass::at(now, PASS), put_off),
+        let (most, put_off) = match self.alarm.may_pause() {
+            true => (usize::MAX, usize::MAX),
+            false => (PASS, put_off),
         };
+        let mut pass = Pass::at(now, most);
         // Each pass begins in another shard, so that none waits until another has nothing due.
         let first = self.passes.fetch_add(1, Ordering::Relaxed) as usize % self.homes.len();
         let (last, next) = self.homes.split_at(first);
@@ -120,7 +121,7 @@ impl Driver {
         if put_off > 0 {
             self.fire_put_off(&mut pass, put_off);
         }
-        if pass.is_idle {
+        if pass.left == most {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
         self.rearm();

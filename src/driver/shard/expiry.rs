@@ -19,9 +19,7 @@ pub(in crate::driver) struct Pass {
     /// The wakers that a critical section has taken out, and their number.
     batch: [Option<Waker>; BATCH],
     len: usize,
-    /// Whether no timer has fired yet.
-    pub(in crate::driver) is_idle: bool,
-    /// Number of timers that the pass may still fire. It puts off all others.
+    /// Number of timers that the pass may still fire. It puts off all others that are due.
     pub(in crate::driver) left: usize,
     /// Number of critical sections in which it may still look for due timers.
     sections: usize,
@@ -35,7 +33,6 @@ impl Pass {
             seen: now,
             batch: [const { None }; BATCH],
             len: 0,
-            is_idle: true,
             left,
             sections: left.max(MANY) / BATCH,
         }
@@ -44,7 +41,7 @@ impl Pass {
     /// Wakes the timers that a critical section has fired, after it.
     pub(super) fn wake_batch(&mut self) {
         let fired = mem::take(&mut self.len);
-        self.is_idle &= fired == 0;
+        self.left = self.left.saturating_sub(fired);
         let wakers = self.batch[..fired].iter_mut();
         wakers::wake_all(wakers.filter_map(Option::take));
     }
@@ -132,7 +129,6 @@ impl Shard {
             self.publish_next(&state);
         }
         self.unlock(state);
-        pass.left = pass.left.saturating_sub(pass.len);
         pass.sections -= 1;
     }
 
