@@ -18,7 +18,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 use super::alarm::Alarm;
-use super::alarm::sources::{AlarmTimer, Timerfd};
+use super::alarm::interval::{AlarmTimer, Timerfd};
 use super::shard::Shard;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
@@ -116,7 +116,7 @@ impl Driver {
     /// Closes the driver and wakes all pending timers, whose next poll finds the driver closed.
     /// Returns what has to be dropped last.
     pub(super) fn close(&self) -> Option<AlarmTimer> {
-        // Close the alarm first, so that no thread polls a sleep of a runtime that has ended.
+        // Close the alarm first, so that no thread polls an interval of a runtime that has ended.
         let timer = self.alarm.close();
         // Close every shard before a timer is woken, because its waker may wait for a timer of another
         // shard. (The wakers of queued cancels are dropped earlier. Their drops must not wait.)

@@ -37,7 +37,7 @@
 //! | `shard/operations.rs` | what timers do with a shard |
 //! | `shard/expiry.rs` | what the driver does with a shard |
 //! | `grid.rs` | when Tokio's milliseconds begin |
-//! | `alarm/sources.rs` | the two sources of the alarm: Tokio's sleep, and a timerfd |
+//! | `alarm/interval.rs` | the two sources of the alarm: Tokio's interval, and a timerfd |
 //! | `alarm/mod.rs` | how the alarm is armed for the earliest deadline, and why no timer is lost |
 //! | `near.rs` | when a near deadline fires: rounding, Tokio's milliseconds, clocks that may be paused |
 //! | `lifecycle.rs` | how a driver is opened, arms its alarm, and is closed; homes |
@@ -94,7 +94,7 @@
 //!   the driver's own wakers: Tokio clones and drops the alarm's waker when the alarm is armed, under
 //!   the alarm's mutex; Tokio may wake it there, and it then only records that the alarm fired; and
 //!   the driver task's waker is cloned under the mutex that protects it. (User code other than wakers
-//!   may run under the alarm's mutex: see `alarm/sources.rs`.)
+//!   may run under the alarm's mutex: see `alarm/interval.rs`.)
 //! * **Timer operations tolerate panics and re-entry**, except under the alarm's mutex. While one
 //!   runs, Tokio may call user code, such as a runtime hook or a destructor, and that code may
 //!   panic or use timers itself. An operation must therefore keep no flag that such a panic would
@@ -160,5 +160,5 @@ mod simulation;
 pub(crate) mod timer;
 mod wakers;
 
-pub(crate) use self::alarm::sources::{DEFAULT_SPACING, Timerfd};
+pub(crate) use self::alarm::interval::{DEFAULT_SPACING, Timerfd};
 pub(crate) use self::lifecycle::Driver;

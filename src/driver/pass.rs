@@ -81,7 +81,7 @@ impl Driver {
         }
         let now = self.alarm.read_clock();
         if self.alarm.is_early(now) {
-            // The runtime may be about to shut down, so do not touch the alarm here. The driver
+            // The runtime may be about to shut down, so do not touch the interval here. The driver
             // task re-arms it, if that task still runs.
             return self.request_pass();
         }

@@ -16,7 +16,7 @@ use std::mem;
 use std::sync::Arc;
 use std::task::Poll;
 
-use super::alarm::sources::Timerfd;
+use super::alarm::interval::Timerfd;
 use super::lifecycle::Driver;
 use super::wakers::contain;
 use crate::platform::runtime::{self, Handle};

@@ -1,8 +1,8 @@
 //! The alarm: the one Tokio timer behind a driver. It fires for the earliest deadline of all
 //! shards.
 //!
-//! The alarm is a `tokio::time::Sleep`, and with high resolution also a timerfd (both are in
-//! `sources.rs`). Its waker runs an expiry pass. Tokio calls that waker on the thread that polls
+//! The alarm is a `tokio::time::Interval`, and with high resolution also a timerfd (both are in
+//! `interval.rs`). Its waker runs an expiry pass. Tokio calls that waker on the thread that polls
 //! Tokio's drivers, and does not hold its timer lock then. (But no other worker can poll Tokio's
 //! drivers before the pass is over, as with Tokio's own expiry.)
 //!
@@ -20,15 +20,15 @@
 //!
 //! [`rearm`](Alarm::rearm) takes the mutex. [`settle`](Alarm::settle) finds the target, publishes
 //! it, and looks at the shards again until none has an earlier deadline. [`set`](Alarm::set) arms
-//! Tokio's sleep, or the timerfd.
+//! Tokio's interval, or the timerfd.
 //!
 //! | tick | meaning |
 //! | --- | --- |
 //! | a shard's `next` | the shard needs a pass then. It may be too early, but is never too late |
 //! | the target | the earliest `next` of all shards, or `resumes_by` if that is earlier |
 //! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
-//! | `AlarmTimer::set_for` | the target that the sleep or the timerfd was last set for; `NEVER` once `rearm` has found that one of them fired. Only under the mutex |
-//! | `at`, `Timerfd::set_to` | when the sleep or the timerfd fires for the target |
+//! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once `rearm` has found that one of them fired. Only under the mutex |
+//! | `at`, `Timerfd::set_to` | when the interval or the timerfd fires for the target |
 //!
 //! # Ground rules
 //!
@@ -36,7 +36,7 @@
 //!   [`settle`](Alarm::settle) has the argument. `Home::ensure_alarm` is the other side.
 //! * **The alarm fires no later than `armed_for`**, except in three cases. Tokio rounds up to a
 //!   millisecond. A timerfd keeps a minimum distance, the *spacing*, between wake-ups. If the
-//!   target passes while the sleep is being set, a requested pass takes its place (see `set`).
+//!   target passes while the interval is being set, a requested pass takes its place (see `set`).
 //! * **When `settle` returns, `fast_path_from` is the later of `armed_for` and the present time**,
 //!   plus a millisecond if timers fire with Tokio's milliseconds. (With a configured tick, or if the
 //!   clock may be paused, it is [`Tick::NEVER`].)
@@ -44,7 +44,7 @@
 //!   which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of shards
 //!   are read and written. Lock no shard under it, and enter a runtime under it only to read its
 //!   clock. Nothing may unwind between the store of `armed_for` and the arming: a panic of Tokio's
-//!   is caught in `AlarmTimer::arm_sleep`, and setting the timerfd reports an error instead of
+//!   is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error instead of
 //!   panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
@@ -55,13 +55,13 @@
 //!   inside an operation of its own timer and must not run another task's waker there. The thread
 //!   then requests a pass.
 
-pub(super) mod sources;
+pub(super) mod interval;
 
 use std::cell::Cell;
 use std::task::Waker;
 use std::time::Duration;
 
-use self::sources::{ARMING, AlarmTimer};
+use self::interval::{ARMING, AlarmTimer};
 use super::grid::Grid;
 use super::shard::Shard;
 use super::wakers::contain;
@@ -117,7 +117,7 @@ impl Alarm {
         alarm
     }
 
-    /// Gives back the sleep, to be dropped, because it would keep the handle of its runtime
+    /// Gives back the interval, to be dropped, because it would keep the handle of its runtime
     /// alive. Its drop may run user code: a subscriber sees it.
     pub(super) fn close(&self) -> Option<AlarmTimer> {
         lock(&self.timer).take()
@@ -151,7 +151,7 @@ impl Alarm {
         Some(now)
     }
 
-    /// Notes that the clock may be paused. If a timerfd is set, its next expiry arms the sleep.
+    /// Notes that the clock may be paused. If a timerfd is set, its next expiry arms the interval.
     pub(super) fn set_may_pause(&self) {
         self.may_pause.store(true, Ordering::Relaxed);
     }
@@ -186,7 +186,7 @@ impl Alarm {
     /// alarm for a later target since Tokio began to fire it.
     ///
     /// With a timerfd, the alarm may fire up to [`TIMERFD_RANGE`] before its target without being
-    /// too early: Tokio's sleep fires then so that the timerfd can be set, and a timerfd may
+    /// too early: Tokio's interval fires then so that the timerfd can be set, and a timerfd may
     /// still expire for an earlier target that it was set for.
     pub(super) fn is_early(&self, now: Tick) -> bool {
         let ahead = TIMERFD_RANGE * u32::from(self.settings.is_precise);
@@ -313,7 +313,7 @@ impl Alarm {
         }
     }
 
-    /// Arms the timerfd or Tokio's sleep for `target`. Returns `false` as [`rearm`](Self::rearm) does.
+    /// Arms the timerfd or Tokio's interval for `target`. Returns `false` as [`rearm`](Self::rearm) does.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
         // 1. The timerfd, if it can be set. If the alarm has fired since `rearm` consumed the record,
         // the timerfd's expiry may have been delivered. So do not wait for it.
@@ -327,32 +327,33 @@ impl Alarm {
         let Some(at) = at else {
             return true;
         };
-        // 2. Otherwise the sleep. Tokio moves a timer to a later time lazily, and would still wake
+        // 2. Otherwise the interval. Tokio moves a timer to a later time lazily, and would still wake
         // up, or advance a paused clock, for the earlier time.
         if timer.set_for < target {
             self.disarm(timer);
         }
-        if timer.arm_sleep(at, target) {
+        if timer.arm_interval(at, target) {
             return true;
         }
         // 3. Tokio's clock has passed the target, because this thread was preempted or because the
-        // previous pass took a long time, so the sleep has fired on this thread. The caller wakes
+        // previous pass took a long time, so the interval has fired on this thread. The caller wakes
         // the driver task, but that may wait in the queue of a worker that blocks, so Tokio has to
         // fire again in a millisecond. (A current-thread runtime has no other worker to run the
         // pass, and its clock may be paused.)
         self.take_fired();
         if !self.settings.current_thread {
             let soon = Duration::from_nanos(MILLISECOND);
-            timer.arm_sleep(Tick::really_now().saturating_add(soon), target);
+            timer.arm_interval(Tick::really_now().saturating_add(soon), target);
         }
         false
     }
 
     /// Leaves no timer registered with Tokio, so that a paused clock does not advance to a timer
-    /// that was cancelled. A sleep that has fired is not registered, so this lets the sleep fire now, on
-    /// this thread, and consumes the record.
+    /// that was cancelled. An interval registers its next tick only when it is polled for it. So
+    /// this lets the interval fire now, on this thread, does not poll it again, and consumes the
+    /// record.
     fn disarm(&self, timer: &mut AlarmTimer) {
-        timer.arm_sleep(Tick::ZERO, Tick::NEVER);
+        timer.arm_interval(Tick::ZERO, Tick::NEVER);
         self.take_fired();
     }
 }

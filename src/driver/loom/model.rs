@@ -171,15 +171,15 @@ impl Model {
         io.is_some_and(|io| io.poll_at(Tick(now)))
     }
 
-    /// Returns when the sleep fires.
-    pub(super) fn sleep_fires_at(&self) -> Option<Tick> {
+    /// Returns when the interval fires.
+    pub(super) fn interval_fires_at(&self) -> Option<Tick> {
         self.time.at()
     }
 
-    /// Returns when the sleep or the descriptor fires.
+    /// Returns when the interval or the descriptor fires.
     fn fires_at(&self) -> Option<Tick> {
         let io = self.io.as_ref().and_then(IoDriver::at);
-        self.sleep_fires_at().into_iter().chain(io).min()
+        self.interval_fires_at().into_iter().chain(io).min()
     }
 
     pub(super) fn poll_task(&self) {

@@ -58,11 +58,11 @@ fn loom_drop_and_arm_where_the_clock_may_be_paused() {
         let gone = model.arm(0, 10);
         let (late, wakes) = model.race(|model| model.arm(0, 30), || gone.drop());
         model.settle();
-        assert_eq!(model.sleep_fires_at(), Some(late.deadline));
+        assert_eq!(model.interval_fires_at(), Some(late.deadline));
         assert_dropped([wakes], 0);
         drop(late);
         model.settle();
-        assert_eq!(model.sleep_fires_at(), None);
+        assert_eq!(model.interval_fires_at(), None);
         model.assert_empty();
     });
 }
@@ -173,7 +173,7 @@ fn loom_put_off_and_arm_while_the_driver_task_is_blocked() {
     check(shards(2), |model| {
         let due: Vec<_> = (0..=PASS).map(|_| model.arm(0, 10)).collect();
         let (_, later) = model.race(|model| model.poll_at(10), || model.arm(1, 20));
-        while let Some(at) = model.sleep_fires_at() {
+        while let Some(at) = model.interval_fires_at() {
             model.poll_at(at.0);
         }
         for timer in due.into_iter().chain([later]) {
@@ -221,7 +221,7 @@ fn loom_insert_and_shutdown() {
         let mut timer = model.unpolled(0, 10);
         let polled = model.while_closing(|| unless_shut_down(|| timer.poll()));
         assert_eq!(timer.wakes.count(), usize::from(polled.is_some()));
-        assert_eq!(model.time.at(), None, "the sleep of an ended runtime");
+        assert_eq!(model.time.at(), None, "the interval of an ended runtime");
         assert!(unless_shut_down(|| timer.poll()).is_none());
         assert_dropped([timer.drop()], 1);
     });
@@ -247,7 +247,7 @@ fn loom_cache_and_arm_where_the_clock_may_be_paused() {
         model.set_may_pause();
         let (late, gone) = model.race(|model| model.arm(0, 30), || gone.drop());
         model.settle();
-        assert_eq!(model.sleep_fires_at(), Some(late.deadline));
+        assert_eq!(model.interval_fires_at(), Some(late.deadline));
         assert_dropped([left, gone], 0);
         model.assert_all_fire([late]);
     });
@@ -260,16 +260,16 @@ fn loom_extend_and_arm_where_the_clock_may_be_paused() {
         let mut timer = model.arm(0, 10);
         let (late, ()) = model.race(|model| model.arm(0, 30), || timer.reset(40));
         model.settle();
-        assert_eq!(model.sleep_fires_at(), Some(late.deadline));
+        assert_eq!(model.interval_fires_at(), Some(late.deadline));
         model.assert_all_fire([late, timer]);
     });
 }
 
-/// While the descriptor fires, the driver task arms the sleep and consumes the record.
+/// While the descriptor fires, the driver task arms the interval and consumes the record.
 /// The next near deadline must set the descriptor again, because the wake-up of the first expiry
 /// was delivered already.
 #[test]
-fn loom_the_descriptor_fires_while_the_sleep_is_armed() {
+fn loom_the_descriptor_fires_while_the_interval_is_armed() {
     check(precise(1), |model| {
         let (due, far) = (model.arm(0, 10), model.arm(0, 40));
         fake::advance_to(Tick(10));

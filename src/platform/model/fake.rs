@@ -1,4 +1,4 @@
-//! The fake tokio's time: clocks, time drivers with sleeps that fire when the test decides,
+//! The fake tokio's time: clocks, time drivers with intervals and sleeps that fire when the test decides,
 //! and a fake kernel, which consists of descriptors that do the same.
 //!
 //! As in tokio, a time driver has its own lock. Wakers are taken out under that lock and woken after
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use super::checker::lazy_static;
 use super::runtime::Handle;
@@ -333,25 +333,25 @@ impl Sleep {
     }
 
     pub(crate) fn reset(self: Pin<&mut Self>, at: Instant) {
+        self.reset_to(Tick::of(at));
+    }
+
+    fn reset_to(&self, at: Tick) {
         if fault(Fault::Subscriber) {
             resume_unwind(Box::new("a subscriber"));
         }
         let mut entries = lock(&self.time.0.entries);
         let entry = entries[self.key].as_mut().expect("it was not dropped");
-        entry.at = Tick::of(at);
-        let is_due = self.time.is_due(entry.at);
+        entry.at = at;
+        let is_due = self.time.is_due(at);
         let due = entry.waker.take_if(|_| is_due);
         drop(entries);
         if let Some(waker) = due {
             waker.wake();
         }
     }
-}
 
-impl Future for Sleep {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_at(&self, cx: &mut Context<'_>) -> Poll<Tick> {
         if self.time.0.has_ended.load(Ordering::SeqCst) {
             resume_unwind(Box::new("the runtime has ended"));
         }
@@ -360,10 +360,18 @@ impl Future for Sleep {
         let is_due = self.time.is_due(entry.at);
         entry.waker = (!is_due).then(|| cx.waker().clone());
         if is_due {
-            Poll::Ready(())
+            Poll::Ready(entry.at)
         } else {
             Poll::Pending
         }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_at(cx).map(drop)
     }
 }
 
@@ -371,6 +379,25 @@ impl Drop for Sleep {
     fn drop(&mut self) {
         let entry = lock(&self.time.0.entries)[self.key].take();
         drop(entry);
+    }
+}
+
+pub(crate) fn interval(period: Duration) -> Interval {
+    Interval(sleep(period))
+}
+
+/// The driver's side of the interval.
+pub(crate) struct Interval(Sleep);
+
+impl Interval {
+    pub(crate) fn set_missed_tick_behavior(&mut self, _: MissedTickBehavior) {}
+
+    pub(crate) fn reset_at(&mut self, at: Instant) {
+        self.0.reset_to(Tick::of(at));
+    }
+
+    pub(crate) fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        self.0.poll_at(cx).map(Tick::to_instant)
     }
 }
 

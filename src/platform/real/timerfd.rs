@@ -1,6 +1,6 @@
 //! A Linux timerfd, with which tokio's I/O driver wakes a waker at an instant.
 //!
-//! `driver/alarm/sources.rs` decides to which instant it is set, and when.
+//! `driver/alarm/interval.rs` decides to which instant it is set, and when.
 
 use std::future::{Future, poll_fn};
 use std::io;

@@ -9,14 +9,14 @@ use tokio::time;
 #[test]
 fn tasks_are_dropped_before_the_time_driver_ends() {
     for runtime in both() {
-        let mut sleep = inside(runtime.handle(), sleep);
+        let mut interval = inside(runtime.handle(), interval);
         let (waker, _) = new_count_waker();
-        assert!(arm(&mut sleep, in_an_hour(), &waker).is_pending());
+        assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
         let works = reports_at_its_end(runtime.handle(), move || {
             let mut is_fine = false;
             let panicked = panic_of(|| {
-                let later = arm(&mut sleep, in_an_hour(), &waker);
-                is_fine = later.is_pending() && arm(&mut sleep, past(), &waker).is_ready();
+                let later = arm(&mut interval, in_an_hour(), &waker);
+                is_fine = later.is_pending() && arm(&mut interval, past(), &waker).is_ready();
             });
             is_fine && panicked.is_none()
         });
@@ -24,7 +24,7 @@ fn tasks_are_dropped_before_the_time_driver_ends() {
         drop(runtime);
         let works = works.recv_timeout(secs(20)) == Ok(true);
         assumed! { "driver/registry.rs";
-            "a task that its runtime's end drops can still arm and disarm a sleep": works,
+            "a task that its runtime's end drops can still arm and disarm an interval": works,
         }
     }
 }
@@ -49,19 +49,19 @@ fn a_task_that_is_spawned_at_or_after_the_end_is_dropped_inside_spawn() {
 }
 
 #[test]
-fn a_sleep_panics_after_its_runtimes_end_with_a_known_message() {
+fn an_interval_panics_after_its_runtimes_end_with_a_known_message() {
     for runtime in both() {
-        let mut alarm = inside(runtime.handle(), sleep);
+        let mut interval = inside(runtime.handle(), interval);
         let mut sleep = inside(runtime.handle(), || Box::pin(time::sleep(secs(3600))));
         let (waker, count) = new_count_waker();
-        assert!(arm(&mut alarm, in_an_hour(), &waker).is_pending());
+        assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
         drop(runtime);
         let soon = Instant::now() + ms(1);
-        let armed = panic_of(|| arm(&mut alarm, soon, &waker));
+        let armed = panic_of(|| arm(&mut interval, soon, &waker));
         let polled = panic_of(|| poll_quietly(&mut sleep));
         assumed! { "driver/timer.rs";
             "the end of a runtime wakes the wakers of its timers": count.get() > 0,
-            "a sleep that is armed after its runtime's end panics with a known message":
+            "an interval that is armed after its runtime's end panics with a known message":
                 armed.is_some_and(|panic| panic.message == SHUT_DOWN),
             "a timer that is polled after its runtime's end panics with a known message":
                 polled.is_some_and(|panic| panic.message == SHUT_DOWN),

@@ -3,7 +3,7 @@
 use super::*;
 
 use tokio::task;
-use tokio::time::Sleep;
+use tokio::time::Interval;
 
 /// What worked in the destructor of a future that was spawned in a runtime that is ending.
 #[derive(Debug, PartialEq)]
@@ -14,15 +14,15 @@ struct Worked {
     arm: bool,
 }
 
-fn try_all(other: &Handle, sleep: &mut Pin<Box<Sleep>>) -> Worked {
+fn try_all(other: &Handle, interval: &mut Interval) -> Worked {
     let here = Handle::try_current().ok();
     let enters = |handle: &Handle| panic_of(|| drop(handle.enter())).is_none();
     Worked {
         current: here.is_some(),
         enter: here.as_ref().is_some_and(enters),
         enter_another: enters(other),
-        arm: arm(sleep, in_an_hour(), Waker::noop()).is_pending()
-            && arm(sleep, past(), Waker::noop()).is_ready(),
+        arm: arm(interval, in_an_hour(), Waker::noop()).is_pending()
+            && arm(interval, past(), Waker::noop()).is_ready(),
     }
 }
 
@@ -30,9 +30,9 @@ fn try_all(other: &Handle, sleep: &mut Pin<Box<Sleep>>) -> Worked {
 fn while_a_task_is_spawned_entering_panics_and_arming_works() {
     for (runtime, other) in both().into_iter().zip([multi_thread(1), current_thread()]) {
         let (tell, told) = mpsc::channel();
-        let (other, mut sleep) = (other.handle().clone(), inside(runtime.handle(), sleep));
+        let (other, mut interval) = (other.handle().clone(), inside(runtime.handle(), interval));
         let mut within = Some(AtEnd(move || {
-            let _ = tell.send(try_all(&other, &mut sleep));
+            let _ = tell.send(try_all(&other, &mut interval));
         }));
         reports_at_its_end(runtime.handle(), move || {
             let clean_up = within.take();
@@ -44,7 +44,7 @@ fn while_a_task_is_spawned_entering_panics_and_arming_works() {
         assumed! { "platform/real.rs";
             "the current handle is available while a task is spawned": worked.current,
             "no runtime can be entered meanwhile": !worked.enter && !worked.enter_another,
-            "a sleep can be armed and disarmed meanwhile": worked.arm,
+            "an interval can be armed and disarmed meanwhile": worked.arm,
         }
     }
 }

@@ -9,7 +9,7 @@
 //! | `task_wakers.rs` | |
 //! | a waker keeps a task's memory alive, but not its future | a cancelled timer's waker is kept until the late cancel is applied |
 //! | `timers.rs` | |
-//! | `reset` registers a sleep, and needs no current runtime | any thread can arm the alarm |
+//! | `reset_at` registers an interval, and needs no current runtime | any thread can arm the alarm |
 //! | a deadline that has passed fires immediately, on this thread | a thread that arms the alarm can tell such a wake-up from others |
 //! | if the budget is exhausted, a timer is pending without being registered, unless it is `unconstrained` | the alarm can be armed in any task |
 //! | timers' wakers are called outside of Tokio's locks, on a thread that drives time | the alarm's waker runs an expiry pass |
@@ -18,7 +18,7 @@
 //! | descriptors' wakers are called outside of Tokio's locks | the alarm's waker runs an expiry pass |
 //! | registering a descriptor panics in a runtime without I/O, and using it after the runtime's end returns an error | `Builder` returns an error, and a driver can end |
 //! | `paused.rs` | |
-//! | a sleep that has fired leaves nothing registered | this disarms the alarm |
+//! | a tick that is ready leaves nothing registered | this disarms the alarm |
 //! | a timer that is reset to a later deadline is moved lazily | the alarm is disarmed before it is armed for a later time |
 //! | `advance` returns after the wakers were called | timers are on time under `advance` |
 //! | a paused clock stops only at registered timers | virtual time is exact |
@@ -26,7 +26,7 @@
 //! | `ends.rs` | |
 //! | a runtime drops its tasks before it ends its time driver | dropping the driver task closes the driver |
 //! | a runtime that is ending or has ended drops a new task inside `spawn` | a driver that is started there closes immediately |
-//! | a sleep panics after its runtime's end, with a known message | timers that outlive their runtime panic with the same message |
+//! | an interval panics after its runtime's end, with a known message | timers that outlive their runtime panic with the same message |
 //! | a thread that is about to end reports it | destructors of thread-locals may use timers |
 //! | `contexts.rs` | |
 //! | which contexts have a `worker_index()` | the rule that says which runtime a timer belongs to |
@@ -44,15 +44,15 @@
 //! | `time::sleep`, when a driver is made | it panics in a runtime without timers | it calls this before it makes the driver | `api/drop_in.rs` |
 //! | `Handle::enter`, to read a current-thread runtime's clock | it panics while a task is spawned, and while a thread ends | it catches the panic, and has no clock then | `foreign.rs`, `twins/borrowed.rs` |
 //! | `Handle::spawn`, of the driver task and of a task that binds a thread | it calls hooks, which may make timers or panic; if the runtime has ended, it drops the task | it holds no lock, and a guard ends the installing | `ends.rs`, `twins/hooks.rs` |
-//! | `Sleep::poll`, when the alarm is armed | it panics after the runtime's end; it may wake the alarm's waker immediately | it catches the panic; on the arming thread, the waker only records that the alarm fired | `ends.rs`, `timers.rs` |
+//! | `Interval::poll_tick`, when the alarm is armed | it panics after the runtime's end; it may wake the alarm's waker immediately | it catches the panic; on the arming thread, the waker only records that the alarm fired | `ends.rs`, `timers.rs` |
 //! | `Sleep::poll`, of the probe | it panics after the runtime's end | it polls the probe only between the spawn and the drop of the driver task, and catches the panic | `ends.rs` |
-//! | `AsyncFd::poll_read_ready` | it returns an error after the runtime's end | it uses Tokio's sleep instead | `descriptors.rs` |
+//! | `AsyncFd::poll_read_ready` | it returns an error after the runtime's end | it uses Tokio's interval instead | `descriptors.rs` |
 //! | a waker's `clone`, `wake`, `drop` | anything | it holds no lock, and catches the panics of all wakers except the timer's own | `driver/reentrancy.rs` |
 
 use support::prelude::*;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::{self, Sleep};
+use tokio::time::{self, Interval, MissedTickBehavior};
 
 /// Fails with an assumption, and with the name of the file that relies on it. Compiles only if that file exists.
 macro_rules! assumed {
@@ -81,14 +81,16 @@ fn both() -> [Runtime; 2] {
     [current_thread(), multi_thread(2)]
 }
 
-fn sleep() -> Pin<Box<Sleep>> {
-    Box::pin(time::sleep(Duration::ZERO))
+fn interval() -> Interval {
+    let mut interval = time::interval(ms(1));
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
 }
 
-/// Arms a sleep as the driver does.
-fn arm(sleep: &mut Pin<Box<Sleep>>, at: Instant, waker: &Waker) -> Poll<()> {
-    sleep.as_mut().reset(at);
-    poll(sleep, waker)
+/// Arms an interval as the driver does.
+fn arm(interval: &mut Interval, at: Instant, waker: &Waker) -> Poll<Instant> {
+    interval.reset_at(at);
+    poll(&mut poll_fn(|cx| interval.poll_tick(cx)), waker)
 }
 
 /// Returns an instant before the start of the runtime, which Tokio's time has passed in any case.

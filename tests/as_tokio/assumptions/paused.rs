@@ -2,7 +2,7 @@
 
 use super::*;
 
-use tokio::time::{self, Sleep};
+use tokio::time::{self, Interval};
 
 /// Calls `prepare` at 1 ms, with a waker. Returns where the clock stops until a timer of 50 ms fires, and how often
 /// that waker was woken.
@@ -22,31 +22,31 @@ fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {
     (stops, count.get())
 }
 
-fn armed(waker: &Waker) -> Pin<Box<Sleep>> {
-    let mut sleep = sleep();
-    assert!(arm(&mut sleep, Instant::now() + ms(20), waker).is_pending());
-    sleep
+fn armed(waker: &Waker) -> Interval {
+    let mut interval = interval();
+    assert!(arm(&mut interval, Instant::now() + ms(20), waker).is_pending());
+    interval
 }
 
-fn disarm(sleep: &mut Pin<Box<Sleep>>, waker: &Waker) {
-    assert!(arm(sleep, past(), waker).is_ready());
+fn disarm(interval: &mut Interval, waker: &Waker) {
+    assert!(arm(interval, past(), waker).is_ready());
 }
 
 #[test]
 fn a_paused_clock_stops_at_registered_timers_and_nowhere_else() {
     let (none, _) = stops(|_| {});
-    let (unpolled, _) = stops(|_| sleep());
+    let (unpolled, _) = stops(|_| interval());
     let (dropped, fires_dropped) = stops(|waker| drop(armed(waker)));
     let (with, fires_with) = stops(armed);
     let (reset, _) = stops(|_| {
-        let mut sleep = sleep();
-        sleep.as_mut().reset(Instant::now() + ms(20));
-        sleep
+        let mut interval = interval();
+        interval.reset_at(Instant::now() + ms(20));
+        interval
     });
     let (disarmed, _) = stops(|waker| {
-        let mut sleep = armed(waker);
-        disarm(&mut sleep, waker);
-        sleep
+        let mut interval = armed(waker);
+        disarm(&mut interval, waker);
+        interval
     });
     assumed! { "driver/near.rs";
         "a paused clock does not stop for a timer that was dropped": dropped == none,
@@ -54,21 +54,21 @@ fn a_paused_clock_stops_at_registered_timers_and_nowhere_else() {
         "a paused clock stops at a registered timer": with != none,
         "a registered timer fires once": fires_with == 1,
     }
-    assumed! { "driver/alarm/sources.rs";
-        "a sleep that was never reset nor polled has registered nothing": unpolled == none,
-        "`reset` registers, though nobody polls": reset == with,
-        "a sleep that has fired is not registered":
+    assumed! { "driver/alarm/interval.rs";
+        "an interval that was never reset nor polled has registered nothing": unpolled == none,
+        "`reset_at` registers, though nobody polls": reset == with,
+        "an interval that has yielded a tick, and is not polled again, is not registered":
             disarmed == none,
     }
 }
 
 #[test]
 fn an_extended_timer_still_stops_the_clock_at_its_old_deadline() {
-    let extended = |waker: &Waker, by: fn(&mut Pin<Box<Sleep>>, &Waker)| {
-        let mut sleep = armed(waker);
-        by(&mut sleep, waker);
-        assert!(arm(&mut sleep, Instant::now() + ms(30), waker).is_pending());
-        sleep
+    let extended = |waker: &Waker, by: fn(&mut Interval, &Waker)| {
+        let mut interval = armed(waker);
+        by(&mut interval, waker);
+        assert!(arm(&mut interval, Instant::now() + ms(30), waker).is_pending());
+        interval
     };
     let (lazily, _) = stops(|waker| extended(waker, |_, _| {}));
     let (disarmed, _) = stops(|waker| extended(waker, disarm));

@@ -6,13 +6,13 @@ use tokio::runtime::worker_index;
 use tokio::time;
 
 #[test]
-fn a_sleep_is_armed_on_a_thread_without_a_runtime() {
+fn an_interval_is_armed_on_a_thread_without_a_runtime() {
     for runtime in both() {
-        let mut sleep = inside(runtime.handle(), sleep);
+        let mut interval = inside(runtime.handle(), interval);
         let (waker, count) = new_count_waker();
-        let is_armed = arm(&mut sleep, Instant::now() + ms(20), &waker).is_pending();
-        assumed! { "driver/alarm/sources.rs";
-            "a sleep can be reset and polled where no runtime is current": is_armed,
+        let is_armed = arm(&mut interval, Instant::now() + ms(20), &waker).is_pending();
+        assumed! { "driver/alarm/interval.rs";
+            "an interval can be reset and polled where no runtime is current": is_armed,
         }
         runtime.block_on(async { time::sleep(ms(60)).await });
         eventually("fired", || count.get() > 0);
@@ -22,21 +22,21 @@ fn a_sleep_is_armed_on_a_thread_without_a_runtime() {
 #[test]
 fn arming_for_a_time_that_has_passed_fires_immediately_and_on_this_thread() {
     for runtime in both() {
-        let mut sleep = inside(runtime.handle(), sleep);
+        let mut interval = inside(runtime.handle(), interval);
         let (tell, woken) = mpsc::channel();
         let waker = OnWake::waker(move || {
             let _ = tell.send(thread::current().id());
         });
         runtime.block_on(async { time::sleep(ms(10)).await });
-        let is_ready = arm(&mut sleep, past(), &waker).is_ready();
-        assumed! { "driver/alarm/sources.rs"; "a deadline that has passed is ready at the first poll": is_ready }
-        assert!(arm(&mut sleep, in_an_hour(), &waker).is_pending());
+        let is_ready = arm(&mut interval, past(), &waker).is_ready();
+        assumed! { "driver/alarm/interval.rs"; "a deadline that has passed is ready at the first poll": is_ready }
+        assert!(arm(&mut interval, in_an_hour(), &waker).is_pending());
         assert_eq!(woken.try_recv().ok(), None);
-        let is_ready = arm(&mut sleep, past(), &waker).is_ready();
+        let is_ready = arm(&mut interval, past(), &waker).is_ready();
         let is_here = woken.try_recv() == Ok(thread::current().id());
-        assumed! { "driver/alarm/sources.rs";
-            "moving an armed sleep to the past wakes its waker inside of `reset`": is_here,
-            "that sleep is ready then": is_ready,
+        assumed! { "driver/alarm/interval.rs";
+            "moving an armed interval to the past wakes its waker inside of `reset_at`": is_here,
+            "that interval is ready then": is_ready,
         }
     }
 }
@@ -49,8 +49,8 @@ fn an_exhausted_budget_leaves_a_timer_unregistered_unless_it_is_unconstrained() 
         }
         let mut quiet = Context::from_waker(Waker::noop());
         let constrained = pin!(time::sleep_until(past())).poll(&mut quiet);
-        let unconstrained = arm(&mut sleep(), past(), Waker::noop());
-        assumed! { "driver/alarm/sources.rs";
+        let unconstrained = arm(&mut interval(), past(), Waker::noop());
+        assumed! { "driver/alarm/interval.rs";
             "a timer that is due is pending if the budget is spent": constrained.is_pending(),
             "`coop::unconstrained` polls it though the budget is spent": unconstrained.is_ready(),
         }
@@ -67,13 +67,13 @@ fn wakers_are_called_outside_of_tokios_locks_and_on_a_thread_that_drives_time() 
 fn a_waker_uses_timers(workers: usize) {
     let runtime = on_workers(workers);
     let handle = runtime.handle().clone();
-    let sleeps = inside(runtime.handle(), || {
-        Arc::new(Mutex::new((sleep(), sleep())))
+    let intervals = inside(runtime.handle(), || {
+        Arc::new(Mutex::new((interval(), interval())))
     });
     let (tell, mut woken) = unbounded_channel();
-    let again = sleeps.clone();
+    let again = intervals.clone();
     let waker = OnWake::waker(move || {
-        // No thread polls these sleeps, so the lock is free, unless this waker is called inside itself.
+        // No thread polls these intervals, so the lock is free, unless this waker is called inside itself.
         let Ok(mut both) = again.try_lock() else {
             return;
         };
@@ -87,7 +87,7 @@ fn a_waker_uses_timers(workers: usize) {
         tell.send((thread::current().id(), worker_index())).unwrap();
     });
     let soon = Instant::now() + ms(20);
-    assert!(arm(&mut sleeps.lock().unwrap().0, soon, &waker).is_pending());
+    assert!(arm(&mut intervals.lock().unwrap().0, soon, &waker).is_pending());
     let message = told_while_driving(&runtime, &mut woken);
     let drives = message.is_some_and(|(thread, index)| match workers {
         0 => thread == thread::current().id(),

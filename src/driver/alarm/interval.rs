@@ -1,4 +1,4 @@
-//! The sources that fire the alarm: a sleep of Tokio's and, with high resolution, a Linux
+//! The sources that fire the alarm: an interval of Tokio's and, with high resolution, a Linux
 //! timerfd. And the *probe*, which asks Tokio which deadlines its time driver has reached.
 //!
 //! # Ground rules
@@ -42,25 +42,28 @@
 //!   the spacing after a wake-up.
 
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::task::coop;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers::contain;
 use crate::platform::runtime::Handle;
-use crate::platform::time::{self, Sleep};
+use crate::platform::time::{self, Interval, Sleep};
 use crate::platform::{Descriptor, TIMERFD_RANGE, now_if_current, now_in, thread_local};
 use crate::spans;
 
-/// What Tokio does for a driver: the two sources of its alarm, the waker that they share, the probe
-/// and the watchdog.
+/// What Tokio does for a driver: the two sources of its alarm, the waker that they share, and the
+/// probe.
 pub(in crate::driver) struct AlarmTimer {
-    sleep: Pin<Box<Sleep>>,
-    /// The probe. It is registered only while it asks, under the alarm's mutex.
+    pub(in crate::driver) interval: Interval,
+    /// The probe. It is registered only while it asks, under the alarm's mutex. (It is a sleep,
+    /// because polling an interval that is ready reads the clock.)
     probe: Pin<Box<Sleep>>,
     watchdog: Pin<Box<Sleep>>,
     /// When the watchdog fires, or fired last, or [`Tick::ZERO`] if it is not set.
@@ -70,7 +73,7 @@ pub(in crate::driver) struct AlarmTimer {
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
-    /// The target that the sleep or the timerfd was last set for, or [`Tick::NEVER`] if neither is
+    /// The target that the interval or the timerfd was last set for, or [`Tick::NEVER`] if neither is
     /// set.
     pub(super) set_for: Tick,
 }
@@ -80,15 +83,21 @@ impl AlarmTimer {
     ///
     /// # Panics
     ///
-    /// Panics under the same conditions as `tokio::time::sleep`: outside a runtime, and in a
+    /// Panics under the same conditions as `tokio::time::interval`: outside a runtime, and in a
     /// runtime without timers.
     #[track_caller]
     pub(in crate::driver) fn new(runtime: &Handle, timerfd: Option<Timerfd>) -> Self {
         let _unseen = spans::unseen();
+        // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
+        // would not.
+        let probe = Box::pin(time::sleep(Duration::ZERO));
+        let watchdog = Box::pin(time::sleep(Duration::ZERO));
+        let mut interval = time::interval(Duration::from_millis(1));
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         AlarmTimer {
-            sleep: Box::pin(time::sleep(Duration::ZERO)),
-            probe: Box::pin(time::sleep(Duration::ZERO)),
-            watchdog: Box::pin(time::sleep(Duration::ZERO)),
+            interval,
+            probe,
+            watchdog,
             watched_at: Tick::ZERO,
             timerfd,
             runtime: runtime.clone(),
@@ -107,14 +116,14 @@ impl AlarmTimer {
     }
 
     /// Notes that the timerfd does not count as set any more. It may have fired, and its wake-up
-    /// may have been mistaken for the sleep's.
+    /// may have been mistaken for the interval's.
     pub(super) fn forget_timerfd(&mut self) {
         if let Some(timerfd) = &mut self.timerfd {
             timerfd.set_to = Tick::NEVER;
         }
     }
 
-    /// Sets the timerfd for `target` and returns `None`. Otherwise returns when the sleep must
+    /// Sets the timerfd for `target` and returns `None`. Otherwise returns when the interval must
     /// fire: at the target if there is no timerfd or setting it failed, or, for a target out of
     /// range, [`TIMERFD_RANGE`] before it, to set the timerfd then.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
@@ -131,28 +140,45 @@ impl AlarmTimer {
         None
     }
 
-    /// Arms Tokio's sleep at `at`, for `target`. Returns `false` if nothing is armed, because the
-    /// sleep fired immediately or Tokio panicked.
-    pub(super) fn arm_sleep(&mut self, at: Tick, target: Tick) -> bool {
+    /// Arms Tokio's interval at `at`, for `target`. Returns `false` if nothing is armed, because
+    /// the interval fired immediately or Tokio panicked.
+    pub(super) fn arm_interval(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may fire the alarm, and then the timerfd must not count as set.
         self.forget_timerfd();
-        let is_armed = arm(self.sleep.as_mut(), at, &self.waker);
-        self.set_for = if is_armed { target } else { Tick::NEVER };
-        is_armed
+        let polled = arming(|| self.poll_at(at));
+        // Tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
+        // armed then.
+        let is_pending = polled.is_some_and(|polled| polled.is_pending());
+        self.set_for = if is_pending { target } else { Tick::NEVER };
+        is_pending
+    }
+
+    /// Resets the interval to `at` and polls it, which registers the waker.
+    fn poll_at(&mut self, at: Tick) -> Poll<Instant> {
+        let _unseen = spans::unseen();
+        self.interval.reset_at(at.to_instant());
+        let interval = &mut self.interval;
+        // With an exhausted budget the interval would be pending without being registered.
+        let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
+        pin!(tick).poll(&mut Context::from_waker(&self.waker))
     }
 
     /// Sets the watchdog [`WATCH`] after `target`, for which the alarm is set. It stays where it is if
     /// that is between the alarm and twice as long after it, so it seldom moves. If no alarm is set, it
     /// is taken away, so that it does not wake an idle runtime.
     pub(super) fn watch(&mut self, target: Tick) {
-        let farthest = target.saturating_add(2 * WATCH);
-        let stays = target < self.watched_at && self.watched_at <= farthest;
         let at = match target {
             Tick::NEVER => Tick::ZERO,
+            _ if target < self.watched_at
+                && self.watched_at <= target.saturating_add(2 * WATCH) =>
+            {
+                return;
+            }
             _ => target.saturating_add(WATCH),
         };
-        if !stays && at != self.watched_at {
-            let is_set = arm(self.watchdog.as_mut(), at, &self.waker);
+        if at != self.watched_at {
+            let polled = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
+            let is_set = polled.is_some_and(|polled| polled.is_pending());
             self.watched_at = if is_set { at } else { Tick::ZERO };
         }
     }
@@ -185,24 +211,22 @@ impl AlarmTimer {
     }
 }
 
-/// Resets one of Tokio's sleeps to `at` and polls it, which registers the waker.
+/// Resets one of Tokio's sleeps to `at` and polls it.
 fn poll_sleep(mut sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
     let _unseen = spans::unseen();
     sleep.as_mut().reset(at.to_instant());
-    // With an exhausted budget the sleep would be pending without being registered.
     let sleep = pin!(coop::unconstrained(sleep));
     sleep.poll(&mut Context::from_waker(waker))
 }
 
-/// Arms one of Tokio's sleeps, which may fire the alarm on this thread. Returns `false` if nothing
-/// is armed, because the sleep fired immediately or Tokio panicked: a subscriber of its spans
-/// panics, or its time driver has ended. (A driver is closed before that, except if a waker delays
-/// the drop of the driver task.)
-fn arm(sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> bool {
+/// Calls Tokio, which may fire the alarm on this thread. Returns `None` if Tokio panics: a subscriber
+/// of its spans panics, or its time driver has ended. (A driver is closed before that, except if a
+/// waker delays the drop of the driver task.)
+fn arming<R>(tokio: impl FnOnce() -> R) -> Option<R> {
     ARMING.with(|arming| arming.set(true));
-    let polled = contain(|| poll_sleep(sleep, at, waker));
+    let result = contain(tokio);
     ARMING.with(|arming| arming.set(false));
-    polled.is_some_and(|polled| polled.is_pending())
+    result
 }
 
 /// How long after the alarm the watchdog fires.
