@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
 use super::*;
+use crate::settings::{MANY, PASS};
 use crate::timing_wheel::raw::PAGE;
 
 const FIRST: Tick = Tick(1_000);
@@ -354,4 +355,28 @@ fn the_pages_name_the_constants_of_the_code() {
     ] {
         assert!(page.contains(&said), "the page does not say {said:?}");
     }
+}
+
+#[test]
+fn a_pass_puts_off_what_it_does_not_fire_and_a_later_timer_overtakes() {
+    let all = 2 * MANY;
+    let (shard, _) = shard_of(all);
+    let fired_and_put_off = || {
+        let put_off = shard.published.put_off.load(Ordering::Relaxed);
+        (counts(shard).1 as usize, put_off)
+    };
+    shard.fire_due(&mut Pass::at(FIRST, PASS), || FIRST);
+    assert_eq!(fired_and_put_off(), (PASS, MANY - PASS));
+    // A pass that continues fires none of those that it finds.
+    shard.fire_due(&mut Pass::at(FIRST, PASS), || FIRST);
+    assert_eq!(fired_and_put_off(), (PASS, all - PASS));
+    assert!(arm(shard, LAST).is_some());
+    shard.fire_due(&mut Pass::at(LAST, PASS), || LAST);
+    assert_eq!(fired_and_put_off(), (PASS + 1, all - PASS));
+    shard.fire_put_off(&mut Pass::at(LAST, PASS), PASS, || LAST);
+    assert_eq!(fired_and_put_off(), (2 * PASS + 1, all - 2 * PASS));
+    assert_eq!(shard.snapshot().lag.max(), LAST.saturating_since(FIRST));
+    fire(shard, LAST);
+    let all = all as u64 + 1;
+    assert_eq!(counts(shard), (all, all, 0, 0));
 }
