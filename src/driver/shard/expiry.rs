@@ -53,11 +53,12 @@ impl ShardState {
     fn firing<'a>(
         &'a mut self,
         pass: &'a mut Pass,
+        clock: Tick,
     ) -> (&'a mut Wheel, impl FnMut(u32, u64, Option<Waker>)) {
         let ShardState { wheel, lag, .. } = self;
-        // Another pass may have moved the wheel further than `seen`. No deadline that fires is
-        // later than both, so the subtraction below does not overflow.
-        let seen = pass.seen.0.max(wheel.now());
+        // Another pass may have moved the shard's clock further than `seen`. No deadline that fires, or
+        // that was put off, is later than the clock, so the subtraction below does not overflow.
+        let seen = pass.seen.max(clock).0;
         let fire = move |_, deadline, waker| {
             // The batch is empty from `len` on, so the old value is `None`, and `forget` leaks
             // nothing. With `forget`, the compiler emits no code that would drop a waker under the
@@ -97,7 +98,7 @@ impl Shard {
         while left > 0 && self.has_put_off() {
             pass.seen = clock().max(pass.seen);
             let mut state = platform::wait(&self.state);
-            let (wheel, fire) = state.firing(pass);
+            let (wheel, fire) = state.firing(pass, self.clock());
             wheel.fire_put_off(left.min(BATCH), fire);
             self.publish_put_off(&state);
             self.unlock(state);
@@ -118,7 +119,7 @@ impl Shard {
         // cascade: usually none, if all of them became due within the last millisecond.
         let (now, earliest, apart) = (pass.now.0, self.next().0, MILLISECOND - 1);
         let progress = if fires {
-            let (wheel, mut fire) = state.firing(pass);
+            let (wheel, mut fire) = state.firing(pass, self.clock());
             wheel.advance(now, earliest, apart, BATCH, &mut fire)
         } else {
             let progress = state.wheel.put_off(now, earliest, apart, BATCH);

@@ -380,3 +380,23 @@ fn a_pass_puts_off_what_it_does_not_fire_and_a_later_timer_overtakes() {
     let all = all as u64 + 1;
     assert_eq!(counts(shard), (all, all, 0, 0));
 }
+
+/// A pass read the clock, and was preempted. Meanwhile another pass put timers off, in a slot that begins
+/// before their deadlines.
+#[test]
+fn a_pass_that_is_behind_fires_what_a_later_pass_put_off() {
+    let at = |nanos: u64| Tick(1_050_000_000 + nanos);
+    let shard = Shard::new(Tick(1_000_000_000), 0);
+    for _ in 0..PASS {
+        assert!(arm(&shard, at(900_000)).is_some());
+    }
+    let (mut behind, mut later) = (Pass::at(at(899_999), PASS), Pass::at(at(950_000), PASS));
+    while !shard.has_put_off() {
+        shard.expire(&mut later, false);
+    }
+    shard.fire_put_off(&mut behind, PASS, || at(899_999));
+    assert_eq!(
+        shard.snapshot().lag.max(),
+        at(50_000).saturating_since(at(0))
+    );
+}
