@@ -13,7 +13,7 @@
 //!   were many timers to search.
 //! * **Home.** A shard, and the way from there to the driver. A timer holds a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
-//!   pass*, which fires timers that are due, or *puts them off* if there are many. The *target* is
+//!   pass*, which fires timers that are due, or *defers* them if there are many. The *target* is
 //!   the tick that the alarm has to be armed for: usually the earliest `next` of all shards.
 //! * **Fast path.** The alarm publishes `fast_path_from` in each shard. A deadline at or after it
 //!   needs no rounding and cannot move the alarm, so it takes the *fast path*. An earlier deadline
@@ -77,9 +77,8 @@
 //! the alarm fired and runs an expiry pass (`Driver::run_pass`). In each shard, `Shard::fire_due`
 //! applies the late cancels that are queued, and then takes the lock, moves the shard's clock,
 //! collects the wakers of at most [`BATCH`] due timers, and wakes them after the release, until no
-//! timer is due. If there are many, it puts them off (`RawWheel::put_off`), and `Shard::fire_put_off`
-//! fires them in the driver task. Then `Alarm::rearm` arms the alarm for the earliest deadline that is
-//! left.
+//! timer is due. If there are many, it defers them, and `Shard::fire_deferred` fires them in the driver
+//! task. Then `Alarm::rearm` arms the alarm for the earliest deadline that is left.
 //!
 //! **End.** The runtime drops the driver task, which owns the driver's `Service`. That closes the
 //! alarm and each shard, and wakes the timers that are pending.

@@ -7,12 +7,12 @@
 //!    `alarm/mod.rs` says why.
 //! 2. In a poll of the driver task. The runtime polls that task once after it was spawned. Later it
 //!    is polled when a thread has requested a pass, for example because the alarm fired early,
-//!    because its time had already come when it was to be armed, because timers were put off, or
+//!    because its time had already come when it was to be armed, because timers were deferred, or
 //!    because the check below found a late timer in a busy runtime.
 //!
 //! # A mass expiry
 //!
-//! **A pass fires only about [`PASS`] of the timers that it finds due. It *puts off* the others, and the
+//! **A pass fires only about [`PASS`] of the timers that it finds due. It *defers* the others, and the
 //! driver task fires [`PASS`] of those each time it runs.** So I/O goes on while a million timers expire:
 //!
 //! * While a pass runs in the alarm's waker, no other worker can poll Tokio's drivers.
@@ -21,14 +21,14 @@
 //!   all of them. A task that wakes itself goes to the end of its queue, so the driver task runs again
 //!   when the tasks that it woke have run.
 //!
-//! **Timers that become due meanwhile overtake those that were put off.** Putting a timer off takes its
-//! key out of its slot and costs a twentieth of waking its task, so passes soon reach the timers that
-//! are due now. Those fire directly, if they are few. If there are many, they are put off, too, but the
-//! driver task fires the latest and the first in turn.
+//! **Timers that become due meanwhile overtake the deferred ones.** A deferred timer is out of the wheel:
+//! its waker waits in a list of its shard. That costs a twentieth of waking its task, so passes soon reach
+//! the timers that are due now. Those fire directly, if they are few. If there are many, they are deferred,
+//! too, but the driver task fires the latest and the first of the list alternately.
 //!
-//! The driver task may wait in the queue of a worker that blocks. So while timers are put off, the alarm
-//! is set for [`PATIENCE`](super::alarm) later at the latest. If the driver task has not come by then, the
-//! alarm fires all of them.
+//! The driver task may wait in the queue of a worker that blocks. So while timers are deferred, the alarm
+//! is set for [`PATIENCE`](super::alarm) later at the latest. If the driver task has not run by then, the
+//! alarm fires all that are deferred, in this pass and in later ones, until the task runs.
 //!
 //! If the clock may be paused, each pass fires all timers that are due, so that they have fired when
 //! `advance().await` returns.
@@ -67,7 +67,7 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use super::lifecycle::{Driver, Home};
-use super::shard::{Pass, SOON, Shard};
+use super::shard::{Pass, SOON};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{lock, thread_local};
@@ -85,8 +85,12 @@ impl Driver {
             // task re-arms it, if that task still runs.
             return self.request_pass();
         }
-        let put_off = self.alarm.resume(now, false);
-        self.run_pass(self.alarm.last_millisecond(now), put_off);
+        // The alarm leaves the deferred timers to the driver task, unless that does not come.
+        let deferred = match self.alarm.has_waited(now) {
+            true => usize::MAX,
+            false => 0,
+        };
+        self.run_pass(self.alarm.last_millisecond(now), deferred);
     }
 
     pub(super) fn poll_task(&self, task: &Waker) {
@@ -99,42 +103,43 @@ impl Driver {
         if before.is_none() && self.alarm.may_pause() {
             self.rearm();
         } else {
-            self.run_pass(now, self.alarm.resume(now, true));
+            self.alarm.note_task();
+            self.run_pass(now, PASS);
         }
     }
 
-    /// Fires or puts off the timers that are due at `now`, and then fires `put_off` of those that were put
-    /// off. Arms the alarm for what is left.
-    fn run_pass(&self, now: Tick, put_off: usize) {
+    /// Fires or defers the timers that are due at `now`, and then fires about `deferred` of those that
+    /// were deferred. Arms the alarm for what is left.
+    fn run_pass(&self, now: Tick, deferred: usize) {
         // If the clock may be paused, all fire before `advance().await` returns.
-        let (most, put_off) = match self.alarm.may_pause() {
+        let (most, deferred) = match self.alarm.may_pause() {
             true => (usize::MAX, usize::MAX),
-            false => (PASS, put_off),
+            false => (PASS, deferred),
         };
         let mut pass = Pass::at(now, most);
         // Each pass begins in another shard, so that none waits until another has nothing due.
         let first = self.passes.fetch_add(1, Ordering::Relaxed) as usize % self.homes.len();
         let (last, next) = self.homes.split_at(first);
-        for home in next.iter().chain(last) {
+        let homes = next.iter().chain(last);
+        for home in homes.clone() {
             home.shard.fire_due(&mut pass, || self.alarm.read_clock());
         }
-        if put_off > 0 {
-            self.fire_put_off(&mut pass, put_off);
+        pass.left = deferred;
+        let mut latest = first % 2 == 1;
+        while pass.left > 0 && self.shards().any(|shard| shard.deferred() > 0) {
+            for home in homes.clone() {
+                home.shard
+                    .fire_deferred(&mut pass, latest, || self.alarm.read_clock());
+            }
+            latest = !latest;
         }
-        if pass.left == most {
+        if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
         self.rearm();
-        if self.shards().any(Shard::has_put_off) {
+        if self.alarm.awaits_task() {
             self.request_pass();
         }
-    }
-
-    /// Fires about `most` of the timers that were put off, as many from each shard.
-    fn fire_put_off(&self, pass: &mut Pass, most: usize) {
-        let waiting = self.shards().filter(|shard| shard.has_put_off());
-        let of_each = most.div_ceil(waiting.clone().count().max(1));
-        waiting.for_each(|shard| shard.fire_put_off(pass, of_each, || self.alarm.read_clock()));
     }
 
     /// Wakes the driver task, which then runs a pass. If the task is being polled, Tokio polls it

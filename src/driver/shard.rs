@@ -16,9 +16,9 @@
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
 //!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan pages
 //!   that give their memory back, copy the histogram of lag, or allocate a page of 32 KiB or the
-//!   lists of a new level. Only copying a list takes longer: the keys of a slot, or of timers that
-//!   were put off (four bytes each), and the late cancels (sixteen each), when the list grows or
-//!   gives memory back. Large memory is freed after the release.
+//!   lists of a new level. Only copying a list takes longer: the keys of a slot (four bytes each) and
+//!   the late cancels (sixteen each), when the list grows or gives memory back. Large memory is freed
+//!   after the release.
 //!
 //! # Late cancels
 //!
@@ -60,9 +60,11 @@
 mod expiry;
 mod operations;
 
+use std::collections::VecDeque;
 use std::mem;
 use std::task::Waker;
 
+use self::expiry::Batch;
 pub(super) use self::expiry::Pass;
 pub(super) use self::operations::Reset;
 use super::wakers::contain;
@@ -124,8 +126,8 @@ struct Published {
     fast_path_from: AtomicU64,
     /// Length of the list of late cancels, stored under the lock of the list.
     late_cancels: AtomicUsize,
-    /// Number of timers that were put off (see `pass.rs`), stored under the lock.
-    put_off: AtomicUsize,
+    /// Number of deferred timers, stored under the lock.
+    deferred: AtomicUsize,
 }
 
 /// Cancels from other threads, and cancels that found the shard busy.
@@ -143,6 +145,8 @@ pub(super) struct ShardState {
     /// Number of times that a pending timer was given another deadline.
     resets: u64,
     wheel: Wheel,
+    /// The timers that passes have deferred (see `pass.rs`).
+    deferred: VecDeque<Box<Batch>>,
     /// The lag of all timers that fired.
     lag: LagHistogram,
 }
@@ -183,6 +187,7 @@ impl Shard {
             reused: 0,
             resets: 0,
             wheel,
+            deferred: VecDeque::new(),
             lag: LagHistogram::default(),
         };
         let shard = Shard {
@@ -253,9 +258,9 @@ impl Shard {
         self.published.next.store(next.0, Ordering::SeqCst);
     }
 
-    #[inline]
-    pub(super) fn has_put_off(&self) -> bool {
-        self.published.put_off.load(Ordering::Relaxed) != 0
+    /// Returns the number of deferred timers.
+    pub(super) fn deferred(&self) -> usize {
+        self.published.deferred.load(Ordering::Relaxed)
     }
 
     /// Returns `true` if an entry with this deadline belongs to its timer, or would if it were armed

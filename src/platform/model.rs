@@ -34,7 +34,7 @@ pub(crate) const BATCH: usize = match option_env!("LOOM_BATCH") {
     None if cfg!(loom) => 1,
     _ => 2,
 };
-/// Each critical section but the first puts timers off, and the second ends the pass.
+/// Each critical section but the first defers timers, and the second ends the pass.
 pub(crate) const PASS: usize = BATCH;
 pub(crate) const MANY: usize = 2 * BATCH;
 pub(crate) const TRIES: usize = 1;

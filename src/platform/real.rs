@@ -30,10 +30,10 @@ pub(crate) const MILLISECOND: u64 = 1_000_000;
 /// Maximum number of entries that one critical section of a shard fires, or of late cancels that it
 /// applies.
 pub(crate) const BATCH: usize = 16;
-/// Number of due timers that an expiry pass fires, and of timers that were put off. Three quarters of the
-/// run queue of a worker of Tokio's, which leaves room for the tasks that I/O wakes.
+/// Number of due timers that an expiry pass fires, and of deferred ones. Three quarters of the run queue
+/// of a worker of Tokio's, which leaves room for the tasks that I/O wakes.
 pub(crate) const PASS: usize = 192;
-/// Maximum number of timers that a pass fires or puts off.
+/// Maximum number of due timers that a pass fires or defers.
 pub(crate) const MANY: usize = 4_096;
 /// How often arming tries a shard's lock before it tries other shards. This takes a few times as long
 /// as a usual critical section.

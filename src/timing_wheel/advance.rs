@@ -5,8 +5,6 @@
 //! **A panic of the closure that fires entries loses only the entry that it was called for.** Keys are
 //! out of their slots only in a `Burst` and a `Firing`, which put back what is left when they are dropped.
 
-use std::mem;
-
 use super::level::Scale;
 use super::raw::RawWheel;
 use super::slot::SlotId;
@@ -53,45 +51,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
             fire(key, deadline, raw.entries.remove(key).value);
             true
         })
-    }
-
-    /// Advances like [`advance`](Self::advance), but *puts off* the entries that are due: they stay in
-    /// the wheel, in no slot, until [`fire_put_off`](Self::fire_put_off) fires them. Until then, do not
-    /// use their keys.
-    #[inline(never)]
-    pub(crate) fn put_off(
-        &mut self,
-        to: u64,
-        earliest: u64,
-        apart: u64,
-        budget: usize,
-    ) -> Progress {
-        self.advance_with(to, earliest, apart, budget, &mut |raw, key, _| {
-            raw.put_off.push_back(key);
-            true
-        })
-    }
-
-    /// Fires at most `most` of the entries that were put off: in turn, the one that was put off first,
-    /// and the one that was put off last.
-    pub(crate) fn fire_put_off(&mut self, most: usize, mut fire: impl FnMut(u32, u64, T)) {
-        for turn in 0..most {
-            let key = match turn % 2 {
-                0 => self.put_off.pop_front(),
-                _ => self.put_off.pop_back(),
-            };
-            let Some(key) = key else { break };
-            let entry = self.entries.remove(key);
-            fire(key, entry.deadline, entry.value);
-        }
-        if self.put_off.is_empty() {
-            self.slots.garbage.push(mem::take(&mut self.put_off).into());
-        }
-    }
-
-    /// Returns the number of entries that were put off.
-    pub(crate) fn count_put_off(&self) -> usize {
-        self.put_off.len()
     }
 
     /// Advances without a budget. If `fire` returns another deadline, the entry stays, and fires at
@@ -277,6 +236,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         let deadlines = keys.iter().map(|&key| self.entries.at(key).deadline);
         deadlines.min()
     }
+
     /// Returns the key of an entry with the earliest deadline, which is in some level's first slot.
     ///
     /// **Do not use this in a wheel with lazily rescheduled entries**, for which that does not hold. The

@@ -1,7 +1,6 @@
 //! The wheel itself: entries in a slab, and their keys in slots. This file inserts, removes and
 //! reschedules entries; `advance.rs` fires them.
 
-use std::collections::VecDeque;
 use std::mem::{self, offset_of};
 
 use super::bits::Bits;
@@ -22,8 +21,6 @@ pub(crate) struct RawWheel<T, const SLOTS: usize> {
     /// Number of times that an entry has cascaded.
     pub(super) cascaded: u64,
     pub(super) slots: Slots<SLOTS>,
-    /// The keys of the entries that were put off, which are in no slot.
-    pub(super) put_off: VecDeque<u32>,
 }
 
 /// How far after the start of a cache line the driver places its wheels. The order of all fields is such
@@ -79,7 +76,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
             entries: PagedSlab::new(),
             cascaded: 0,
             slots: Slots::new(),
-            put_off: VecDeque::new(),
         }
     }
 

@@ -11,8 +11,6 @@ use super::{Key, Rescheduled, TimingWheel};
 struct Grained<const SLOTS: usize> {
     raw: RawWheel<u64, SLOTS>,
     model: BTreeMap<u32, (u64, u64)>,
-    /// The entries that were put off.
-    put_off: BTreeMap<u32, (u64, u64)>,
     random: u64,
 }
 
@@ -21,7 +19,6 @@ impl<const SLOTS: usize> Grained<SLOTS> {
         Self {
             raw: RawWheel::starting_at(now),
             model: BTreeMap::new(),
-            put_off: BTreeMap::new(),
             random: seed,
         }
     }
@@ -43,18 +40,16 @@ impl<const SLOTS: usize> Grained<SLOTS> {
     }
 
     fn step(&mut self) {
-        match self.random(10) {
-            0..5 => self.insert(),
-            5 => self.remove(),
-            6 => self.reschedule(),
-            7 => self.put_off(),
-            8 => self.fire_put_off(),
+        match self.random(8) {
+            0..4 => self.insert(),
+            4 => self.remove(),
+            5 => self.reschedule(),
             _ => self.advance(),
         }
         self.raw.check();
-        let left = self.model.len() + self.put_off.len();
-        assert_eq!(self.raw.len(), left);
-        assert_eq!(self.raw.inserted() - self.raw.removed(), left as u64);
+        assert_eq!(self.raw.len(), self.model.len());
+        let left = self.raw.inserted() - self.raw.removed();
+        assert_eq!(left, self.model.len() as u64);
         let earliest = self.model.values().map(|&(deadline, _)| deadline).min();
         assert!(self.raw.next_expiration() <= earliest);
     }
@@ -109,40 +104,13 @@ impl<const SLOTS: usize> Grained<SLOTS> {
         self.model.insert(key, (deadline, value));
     }
 
-    /// Returns arguments for an advance: where to, the earliest deadline, how far apart entries may fire,
-    /// and the budget.
-    fn arguments(&mut self) -> (u64, u64, u64, usize) {
+    fn advance(&mut self) {
         let to = self.deadline();
         let budget = [0, 1, 16, usize::MAX][self.random(4) as usize];
         let apart = [0, 63, 1 << 16, u64::MAX][self.random(4) as usize];
-        let deadlines = self.model.values().map(|&(deadline, _)| deadline);
-        (to, deadlines.min().unwrap_or(0), apart, budget)
-    }
-
-    fn put_off(&mut self) {
-        let (to, earliest, apart, budget) = self.arguments();
-        let progress = self.raw.put_off(to, earliest, apart, budget);
-        for key in self.raw.put_off.iter().skip(self.put_off.len()) {
-            let (deadline, value) = self.model.remove(key).expect("put off once");
-            assert!(deadline <= to, "put off early");
-            self.put_off.insert(*key, (deadline, value));
-        }
-        self.check_progress(to, progress);
-    }
-
-    fn fire_put_off(&mut self) {
-        let most = self.random(40) as usize;
-        let left = self.put_off.len().saturating_sub(most);
-        self.raw.fire_put_off(most, |key, deadline, value| {
-            let expected = self.put_off.remove(&key);
-            assert_eq!(expected, Some((deadline, value)), "fired twice");
-        });
-        assert_eq!(self.put_off.len(), left);
-    }
-
-    fn advance(&mut self) {
-        let (to, earliest, apart, budget) = self.arguments();
         let model = &mut self.model;
+        let deadlines = model.values().map(|&(deadline, _)| deadline);
+        let earliest = deadlines.min().unwrap_or(0);
         let (mut touched, mut latest) = (0, 0);
         let progress =
             self.raw
@@ -156,10 +124,6 @@ impl<const SLOTS: usize> Grained<SLOTS> {
                 });
         assert!(touched <= budget);
         drop(self.raw.take_garbage());
-        self.check_progress(to, progress);
-    }
-
-    fn check_progress(&self, to: u64, progress: Progress) {
         match progress {
             Progress::CaughtUp => assert!(
                 self.model.values().all(|&(deadline, _)| deadline > to),
@@ -176,8 +140,7 @@ fn everything_due_fires_once_and_nothing_else<const SLOTS: usize>() {
         let mut grained = Grained::<SLOTS>::starting_at(now, seed);
         (0..150).for_each(|_| grained.step());
         let mut left: Vec<_> = grained.raw.into_values().collect();
-        let expected = grained.model.into_values();
-        let mut expected: Vec<_> = expected.chain(grained.put_off.into_values()).collect();
+        let mut expected: Vec<_> = grained.model.into_values().collect();
         left.sort_unstable();
         expected.sort_unstable();
         assert_eq!(left, expected);

@@ -25,7 +25,7 @@
 //! | tick | meaning |
 //! | --- | --- |
 //! | a shard's `next` | the shard needs a pass then. It may be too early, but is never too late |
-//! | the target | the earliest `next` of all shards, or `resumes_by` if that is earlier |
+//! | the target | the earliest `next` of all shards or, if timers are deferred and that is earlier, `awaited_until` |
 //! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
 //! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once `rearm` has found that one of them fired. Only under the mutex |
 //! | `at`, `Timerfd::set_to` | when the interval or the timerfd fires for the target |
@@ -67,9 +67,9 @@ use super::shard::Shard;
 use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, TIMERFD_RANGE, is_traced, lock};
-use crate::settings::{PASS, Settings};
+use crate::settings::Settings;
 
-/// How long the alarm leaves timers that were put off to the driver task.
+/// How long the alarm leaves deferred timers to the driver task.
 const PATIENCE: Duration = Duration::from_nanos(100 * MILLISECOND);
 
 /// A driver's alarm, to which the home of each of its timers refers.
@@ -78,9 +78,9 @@ pub(super) struct Alarm {
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
-    /// When the alarm fires timers that were put off, if the driver task has not, or [`Tick::NEVER`] if
-    /// there are none. Stored under the mutex.
-    resumes_by: AtomicU64,
+    /// Until when the alarm leaves deferred timers to the driver task. [`Tick::NEVER`] if no pass has
+    /// deferred a timer since the task last ran.
+    awaited_until: AtomicU64,
     pub(super) grid: Grid,
     /// Whether the clock is, or may be, paused. Once set, it stays set.
     may_pause: AtomicBool,
@@ -103,7 +103,7 @@ impl Alarm {
         let alarm = Alarm {
             armed_for: AtomicU64::default(),
             has_fired: AtomicBool::new(false),
-            resumes_by: AtomicU64::new(Tick::NEVER.0),
+            awaited_until: AtomicU64::new(Tick::NEVER.0),
             grid: Grid::unknown(),
             may_pause: AtomicBool::new(false),
             timer: Mutex::new(Some(timer)),
@@ -201,20 +201,24 @@ impl Alarm {
         ARMING.with(Cell::get)
     }
 
-    fn resumes_by(&self) -> Tick {
-        Tick(self.resumes_by.load(Ordering::Relaxed))
+    fn awaited_until(&self) -> Tick {
+        Tick(self.awaited_until.load(Ordering::Relaxed))
     }
 
-    /// Returns how many of the timers that were put off a pass fires at `now`. The driver task fires
-    /// [`PASS`]. The alarm leaves them to that task, but if the task does not come for [`PATIENCE`], it
-    /// fires all.
-    pub(super) fn resume(&self, now: Tick, is_task: bool) -> usize {
-        if !is_task && now < self.resumes_by() {
-            return 0;
-        }
-        let _timer = lock(&self.timer);
-        self.resumes_by.store(Tick::NEVER.0, Ordering::Relaxed);
-        if is_task { PASS } else { usize::MAX }
+    /// Returns `true` if the driver task is to run because timers were deferred.
+    pub(super) fn awaits_task(&self) -> bool {
+        self.awaited_until() != Tick::NEVER
+    }
+
+    /// Returns `true` if the driver task, which may be in the queue of a worker that blocks, has not run
+    /// for [`PATIENCE`] although timers were deferred. That stays `true` until the task runs.
+    pub(super) fn has_waited(&self, now: Tick) -> bool {
+        self.awaited_until() <= now
+    }
+
+    /// Notes that the driver task runs.
+    pub(super) fn note_task(&self) {
+        self.awaited_until.store(Tick::NEVER.0, Ordering::Relaxed);
     }
 
     /// Consumes the record. Returns `true` if the alarm has fired since it was last consumed.
@@ -243,8 +247,8 @@ impl Alarm {
         if self.take_fired() {
             timer.forget_all(now);
         }
-        self.note_put_off(shards.clone().any(Shard::has_put_off), now);
-        let target = self.settle(shards, now);
+        let resumes_by = self.await_task(shards.clone(), now);
+        let target = self.settle(shards, now, resumes_by);
         if !self.settings.current_thread {
             timer.watch(target.max(now));
         }
@@ -258,14 +262,14 @@ impl Alarm {
         }
     }
 
-    /// Gives the driver task time to fire timers that were put off, if there are any. Call this under the
-    /// mutex.
-    fn note_put_off(&self, is_any: bool, now: Tick) {
-        let resumes_by = match is_any {
-            true => self.resumes_by().min(now.saturating_add(PATIENCE)),
-            false => Tick::NEVER,
-        };
-        self.resumes_by.store(resumes_by.0, Ordering::Relaxed);
+    /// Returns when the alarm fires the deferred timers, if there are any. Call this under the mutex.
+    fn await_task<'a>(&self, mut shards: impl Iterator<Item = &'a Shard>, now: Tick) -> Tick {
+        if shards.all(|shard| shard.deferred() == 0) {
+            return Tick::NEVER;
+        }
+        let until = self.awaited_until().min(now.saturating_add(PATIENCE));
+        self.awaited_until.store(until.0, Ordering::Relaxed);
+        until
     }
 
     /// Finds and publishes the target, and starts again if a shard got an earlier deadline in the
@@ -283,9 +287,14 @@ impl Alarm {
     /// Then either the thread on the left starts again, or the one on the right re-arms the alarm.
     /// (`lower_next` and `publish_fast_path` skip a store that changes nothing; then an earlier
     /// store under the same lock counts.)
-    fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
+    fn settle<'a>(
+        &self,
+        shards: impl Iterator<Item = &'a Shard> + Clone,
+        now: Tick,
+        resumes_by: Tick,
+    ) -> Tick {
         loop {
-            let target = earliest(shards.clone()).min(self.resumes_by());
+            let target = earliest(shards.clone()).min(resumes_by);
             self.armed_for.store(target.0, Ordering::SeqCst);
             let fast_path_from = self.fast_path_after(target.max(now));
             for shard in shards.clone() {

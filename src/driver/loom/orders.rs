@@ -166,10 +166,10 @@ fn loom_fire_and_fire() {
     });
 }
 
-/// A pass puts a timer off while another thread re-arms the alarm. The driver task does not come, so the
+/// A pass defers a timer while another thread re-arms the alarm. The driver task does not come, so the
 /// alarm must fire that timer.
 #[test]
-fn loom_put_off_and_arm_while_the_driver_task_is_blocked() {
+fn loom_defer_and_arm_while_the_driver_task_is_blocked() {
     check(shards(2), |model| {
         let due: Vec<_> = (0..=PASS).map(|_| model.arm(0, 10)).collect();
         let (_, later) = model.race(|model| model.poll_at(10), || model.arm(1, 20));

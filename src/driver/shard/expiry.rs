@@ -3,12 +3,37 @@
 use std::mem;
 use std::task::Waker;
 
-use super::{Held, Shard, ShardState, Wheel};
+use super::{Held, Shard, ShardState};
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::platform::{self, Ordering};
 use crate::settings::{BATCH, MANY};
+
+/// The timers that a critical section takes out of the wheel: their deadlines and their wakers.
+#[derive(Default)]
+pub(super) struct Batch {
+    timers: [(u64, Option<Waker>); BATCH],
+    len: usize,
+}
+
+impl Batch {
+    #[inline(always)]
+    fn push(&mut self, deadline: u64, waker: Option<Waker>) {
+        // There is no waker from `len` on, so `forget` leaks nothing. With `forget`, the compiler emits
+        // no code that would drop a waker under the lock.
+        mem::forget(mem::replace(&mut self.timers[self.len], (deadline, waker)));
+        self.len += 1;
+    }
+
+    /// Takes out the wakers.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Waker> {
+        let len = mem::take(&mut self.len);
+        self.timers[..len]
+            .iter_mut()
+            .filter_map(|(_, waker)| waker.take())
+    }
+}
 
 /// A pass that is under way.
 pub(in crate::driver) struct Pass {
@@ -16,70 +41,44 @@ pub(in crate::driver) struct Pass {
     now: Tick,
     /// The time as last read, by which the lag is measured. `now` stays, so that the pass ends.
     seen: Tick,
-    /// The wakers that a critical section has taken out, and their number.
-    batch: [Option<Waker>; BATCH],
-    len: usize,
-    /// Number of timers that the pass may still fire. It puts off all others that are due.
+    batch: Batch,
+    /// Number of timers that the pass may still fire. It defers all others that are due.
     pub(in crate::driver) left: usize,
     /// Number of critical sections in which it may still look for due timers.
     sections: usize,
+    /// Whether it has found nothing due.
+    pub(in crate::driver) is_idle: bool,
 }
 
 impl Pass {
-    /// Begins a pass that fires `left` of the timers that are due, and puts the others off.
+    /// Begins a pass that fires `left` of the timers that are due, and defers the others.
     pub(in crate::driver) fn at(now: Tick, left: usize) -> Self {
         Pass {
             now,
             seen: now,
-            batch: [const { None }; BATCH],
-            len: 0,
+            batch: Batch::default(),
             left,
             sections: left.max(MANY) / BATCH,
+            is_idle: true,
         }
     }
 
     /// Wakes the timers that a critical section has fired, after it.
     pub(super) fn wake_batch(&mut self) {
-        let fired = mem::take(&mut self.len);
-        self.left = self.left.saturating_sub(fired);
-        let wakers = self.batch[..fired].iter_mut();
-        wakers::wake_all(wakers.filter_map(Option::take));
-    }
-}
-
-impl ShardState {
-    /// Returns the wheel, and what takes the waker of an entry that fires into the batch.
-    #[inline(always)]
-    fn firing<'a>(
-        &'a mut self,
-        pass: &'a mut Pass,
-        clock: Tick,
-    ) -> (&'a mut Wheel, impl FnMut(u32, u64, Option<Waker>)) {
-        let ShardState { wheel, lag, .. } = self;
-        // Another pass may have moved the shard's clock further than `seen`. No deadline that fires, or
-        // that was put off, is later than the clock, so the subtraction below does not overflow.
-        let seen = pass.seen.max(clock).0;
-        let fire = move |_, deadline, waker| {
-            // The batch is empty from `len` on, so the old value is `None`, and `forget` leaks
-            // nothing. With `forget`, the compiler emits no code that would drop a waker under the
-            // lock.
-            mem::forget(mem::replace(&mut pass.batch[pass.len], waker));
-            pass.len += 1;
-            lag.record(seen - deadline);
-        };
-        (wheel, fire)
+        self.left = self.left.saturating_sub(self.batch.len);
+        wakers::wake_all(self.batch.drain());
     }
 }
 
 impl Shard {
-    /// Fires the timers that are due, or puts them off. Applies the late cancels first, so a timer whose
+    /// Fires the timers that are due, or defers them. Applies the late cancels first, so a timer whose
     /// cancel was queued before the pass neither fires nor counts as fired.
     pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) {
         self.apply_late_cancels();
         // If an earlier pass has not finished, these are not the latest timers.
         let is_behind = self.next() <= self.clock();
         while self.next() <= pass.now && pass.sections > 0 {
-            self.expire(pass, pass.left > 0 && !is_behind);
+            self.expire(pass, is_behind || pass.left == 0);
             pass.wake_batch();
             if self.next() <= pass.now {
                 // If a timer has to wait because the pass is long, that wait counts as lag.
@@ -88,29 +87,10 @@ impl Shard {
         }
     }
 
-    /// Fires at most `left` of the timers that were put off.
-    pub(in crate::driver) fn fire_put_off(
-        &self,
-        pass: &mut Pass,
-        mut left: usize,
-        clock: impl Fn() -> Tick,
-    ) {
-        while left > 0 && self.has_put_off() {
-            pass.seen = clock().max(pass.seen);
-            let mut state = platform::wait(&self.state);
-            let (wheel, fire) = state.firing(pass, self.clock());
-            wheel.fire_put_off(left.min(BATCH), fire);
-            self.publish_put_off(&state);
-            self.unlock(state);
-            pass.wake_batch();
-            left = left.saturating_sub(BATCH);
-        }
-    }
-
-    /// Runs one critical section of a pass: moves the clock, and takes the wakers of at most
-    /// [`BATCH`] due timers into the batch, or puts those timers off. A shard that is closed has none,
-    /// and its clock stays.
-    pub(super) fn expire(&self, pass: &mut Pass, fires: bool) {
+    /// Runs one critical section of a pass: moves the clock, takes at most [`BATCH`] due timers out of
+    /// the wheel, and counts them as fired or defers them. A shard that is closed has none, and its
+    /// clock stays.
+    pub(super) fn expire(&self, pass: &mut Pass, defers: bool) {
         let mut state = platform::wait(&self.state);
         state.remove_cached();
         // The clock never goes back.
@@ -118,24 +98,59 @@ impl Shard {
         // Timers less than a millisecond apart may fire in any order, so few due timers have to
         // cascade: usually none, if all of them became due within the last millisecond.
         let (now, earliest, apart) = (pass.now.0, self.next().0, MILLISECOND - 1);
-        let progress = if fires {
-            let (wheel, mut fire) = state.firing(pass, self.clock());
-            wheel.advance(now, earliest, apart, BATCH, &mut fire)
-        } else {
-            let progress = state.wheel.put_off(now, earliest, apart, BATCH);
-            self.publish_put_off(&state);
-            progress
+        // Another pass may have moved the clock further than `seen`. No deadline that fires is later than
+        // the clock, so the subtraction below does not overflow.
+        let seen = pass.seen.max(self.clock()).0;
+        let ShardState { wheel, lag, .. } = &mut *state;
+        let mut take = |_, deadline, waker| {
+            pass.batch.push(deadline, waker);
+            if !defers {
+                lag.record(seen - deadline);
+            }
         };
+        let progress = wheel.advance(now, earliest, apart, BATCH, &mut take);
         if progress.is_caught_up() {
             self.publish_next(&state);
+        }
+        pass.is_idle &= pass.batch.len == 0;
+        if defers {
+            self.published
+                .deferred
+                .fetch_add(pass.batch.len, Ordering::Relaxed);
+            state
+                .deferred
+                .push_back(Box::new(mem::take(&mut pass.batch)));
         }
         self.unlock(state);
         pass.sections -= 1;
     }
 
-    fn publish_put_off(&self, state: &ShardState) {
-        let count = state.wheel.count_put_off();
-        self.published.put_off.store(count, Ordering::Relaxed);
+    /// Fires a batch of deferred timers, the latest or the first, if there are any and the pass may
+    /// still fire some.
+    pub(in crate::driver) fn fire_deferred(
+        &self,
+        pass: &mut Pass,
+        latest: bool,
+        clock: impl Fn() -> Tick,
+    ) {
+        if pass.left == 0 || self.deferred() == 0 {
+            return;
+        }
+        pass.seen = clock().max(pass.seen);
+        let mut state = platform::wait(&self.state);
+        let batch = match latest {
+            true => state.deferred.pop_back(),
+            false => state.deferred.pop_front(),
+        };
+        pass.batch = *batch.unwrap_or_default();
+        let fired = pass.batch.len;
+        self.published.deferred.fetch_sub(fired, Ordering::Relaxed);
+        let seen = pass.seen.max(self.clock()).0;
+        for (deadline, _) in &pass.batch.timers[..fired] {
+            state.lag.record(seen - deadline);
+        }
+        self.unlock(state);
+        pass.wake_batch();
     }
 
     /// Publishes the earliest deadline, as far as it is known. Both the result of the search and the
@@ -164,11 +179,12 @@ impl Shard {
         state.remove_cached();
         // Each timer that fires is recorded once.
         let fired = state.lag.count();
+        let deferred = self.deferred();
         let counts = Snapshot {
             armed: state.wheel.inserted() + state.reused,
             fired,
-            cancelled: state.wheel.removed() - fired + state.reused,
-            pending: state.wheel.len(),
+            cancelled: state.wheel.removed() - fired - deferred as u64 + state.reused,
+            pending: state.wheel.len() + deferred,
             reset: state.resets,
             cascaded: state.wheel.cascaded(),
             lag: state.lag.clone(),
@@ -187,9 +203,14 @@ impl Shard {
         self.move_clock(Tick::NEVER);
         self.store_next(Tick::NEVER);
         self.publish_fast_path(Tick::NEVER);
+        let deferred = mem::take(&mut state.deferred);
+        self.published.deferred.store(0, Ordering::Relaxed);
         let wheel = state.wheel.take();
-        self.publish_put_off(&state);
         drop(state);
-        wheel.into_values().filter_map(|(_, waker)| waker)
+        let deferred = deferred.into_iter().flat_map(|batch| batch.timers);
+        let wakers = deferred.map(|(_, waker)| waker);
+        wakers
+            .chain(wheel.into_values().map(|(_, waker)| waker))
+            .flatten()
     }
 }

@@ -50,7 +50,9 @@ fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
 fn fire(shard: &Shard, now: Tick) {
     let mut pass = Pass::at(now, usize::MAX);
     shard.fire_due(&mut pass, || now);
-    shard.fire_put_off(&mut pass, usize::MAX, || now);
+    while shard.deferred() > 0 {
+        shard.fire_deferred(&mut pass, false, || now);
+    }
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
@@ -118,7 +120,7 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     drop(held);
     assert!(arm(shard, LAST).is_some());
     assert_eq!(queued(shard), (ALL - BATCH, true));
-    shard.expire(&mut Pass::at(Tick(1), usize::MAX), true);
+    shard.expire(&mut Pass::at(Tick(1), usize::MAX), false);
     assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
     // The pass applies them although nothing is due.
     shard.apply_late_cancels();
@@ -172,7 +174,7 @@ fn a_cancel_that_comes_too_late_counts_as_fired() {
     let all = BATCH as u64 + 2;
     let (shard, entries) = shard_of(BATCH + 2);
     let mut pass = Pass::at(LAST, usize::MAX);
-    shard.expire(&mut pass, true);
+    shard.expire(&mut pass, false);
     pass.wake_batch();
     // These entries are still in the wheel, but belong to the driver.
     let (_, fired, _, left) = counts(shard);
@@ -358,43 +360,66 @@ fn the_pages_name_the_constants_of_the_code() {
 }
 
 #[test]
-fn a_pass_puts_off_what_it_does_not_fire_and_a_later_timer_overtakes() {
+fn a_pass_defers_what_it_does_not_fire_and_a_later_timer_overtakes() {
     let all = 2 * MANY;
     let (shard, _) = shard_of(all);
-    let fired_and_put_off = || {
-        let put_off = shard.published.put_off.load(Ordering::Relaxed);
-        (counts(shard).1 as usize, put_off)
+    let pass = |now, left| {
+        let mut pass = Pass::at(now, left);
+        shard.fire_due(&mut pass, || now);
+        assert!(!pass.is_idle);
+        let (_, fired, cancelled, pending) = counts(shard);
+        assert_eq!(cancelled, 0);
+        (fired as usize, shard.deferred(), pending)
     };
-    shard.fire_due(&mut Pass::at(FIRST, PASS), || FIRST);
-    assert_eq!(fired_and_put_off(), (PASS, MANY - PASS));
+    assert_eq!(pass(FIRST, PASS), (PASS, MANY - PASS, all - PASS));
     // A pass that continues fires none of those that it finds.
-    shard.fire_due(&mut Pass::at(FIRST, PASS), || FIRST);
-    assert_eq!(fired_and_put_off(), (PASS, all - PASS));
+    assert_eq!(pass(FIRST, PASS), (PASS, all - PASS, all - PASS));
     assert!(arm(shard, LAST).is_some());
-    shard.fire_due(&mut Pass::at(LAST, PASS), || LAST);
-    assert_eq!(fired_and_put_off(), (PASS + 1, all - PASS));
-    shard.fire_put_off(&mut Pass::at(LAST, PASS), PASS, || LAST);
-    assert_eq!(fired_and_put_off(), (2 * PASS + 1, all - 2 * PASS));
+    assert_eq!(pass(LAST, PASS), (PASS + 1, all - PASS, all - PASS));
+    shard.fire_deferred(&mut Pass::at(LAST, PASS), true, || LAST);
+    assert_eq!(shard.deferred(), all - PASS - BATCH);
     assert_eq!(shard.snapshot().lag.max(), LAST.saturating_since(FIRST));
+    shard.fire_deferred(&mut Pass::at(LAST, 0), true, || LAST);
+    assert_eq!(shard.deferred(), all - PASS - BATCH);
     fire(shard, LAST);
     let all = all as u64 + 1;
     assert_eq!(counts(shard), (all, all, 0, 0));
 }
 
-/// A pass read the clock, and was preempted. Meanwhile another pass put timers off, in a slot that begins
+#[test]
+fn deferred_timers_fire_from_both_ends_and_are_woken_when_the_driver_ends() {
+    let ((shard, _), log) = (shard_of(0), Log::default());
+    let due = |index: usize| Tick(FIRST.0 + (index / BATCH) as u64 * MILLISECOND);
+    for index in 0..4 * BATCH {
+        assert!(shard.arm(due(index), log.waker(index as u64)).is_ok());
+    }
+    let now = Tick(due(4 * BATCH).0 + MILLISECOND);
+    shard.fire_due(&mut Pass::at(now, 0), || now);
+    for latest in [true, false] {
+        shard.fire_deferred(&mut Pass::at(now, PASS), latest, || now);
+    }
+    let fired = log.0.lock().unwrap().clone();
+    let batches: Vec<_> = fired.iter().map(|index| index / BATCH as u64).collect();
+    assert_eq!(batches, [[3; BATCH], [0; BATCH]].concat());
+    assert_eq!(shard.close().count(), 2 * BATCH);
+    let [all, half] = [4, 2].map(|batches| batches * BATCH as u64);
+    assert_eq!(counts(shard), (all, half, half, 0));
+}
+
+/// A pass read the clock, and was preempted. Meanwhile another pass deferred timers, in a slot that begins
 /// before their deadlines.
 #[test]
-fn a_pass_that_is_behind_fires_what_a_later_pass_put_off() {
+fn a_pass_that_is_behind_fires_what_a_later_pass_deferred() {
     let at = |nanos: u64| Tick(1_050_000_000 + nanos);
     let shard = Shard::new(Tick(1_000_000_000), 0);
     for _ in 0..PASS {
         assert!(arm(&shard, at(900_000)).is_some());
     }
     let (mut behind, mut later) = (Pass::at(at(899_999), PASS), Pass::at(at(950_000), PASS));
-    while !shard.has_put_off() {
-        shard.expire(&mut later, false);
+    while shard.deferred() == 0 {
+        shard.expire(&mut later, true);
     }
-    shard.fire_put_off(&mut behind, PASS, || at(899_999));
+    shard.fire_deferred(&mut behind, true, || at(899_999));
     assert_eq!(
         shard.snapshot().lag.max(),
         at(50_000).saturating_since(at(0))
