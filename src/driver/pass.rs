@@ -67,7 +67,7 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 
 use super::lifecycle::{Driver, Home};
-use super::shard::{Pass, SOON};
+use super::shard::{Pass, SOON, Shard};
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{lock, thread_local};
@@ -86,7 +86,7 @@ impl Driver {
             return self.request_pass();
         }
         // The alarm leaves the deferred timers to the driver task, unless that does not come.
-        let deferred = match self.alarm.has_waited(now) {
+        let deferred = match self.alarm.awaited_until() <= now {
             true => usize::MAX,
             false => 0,
         };
@@ -116,28 +116,21 @@ impl Driver {
             true => (usize::MAX, usize::MAX),
             false => (PASS, deferred),
         };
-        let mut pass = Pass::at(now, most);
+        let clock = || self.alarm.read_clock();
+        let mut pass = Pass::at(now, most, &clock);
         // Each pass begins in another shard, so that none waits until another has nothing due.
         let first = self.passes.fetch_add(1, Ordering::Relaxed) as usize % self.homes.len();
         let (last, next) = self.homes.split_at(first);
-        let homes = next.iter().chain(last);
-        for home in homes.clone() {
-            home.shard.fire_due(&mut pass, || self.alarm.read_clock());
-        }
+        let shards = next.iter().chain(last).map(|home| &home.shard);
+        shards.clone().for_each(|shard| shard.fire_due(&mut pass));
         pass.left = deferred;
-        let mut latest = first % 2 == 1;
-        while pass.left > 0 && self.shards().any(|shard| shard.deferred() > 0) {
-            for home in homes.clone() {
-                home.shard
-                    .fire_deferred(&mut pass, latest, || self.alarm.read_clock());
-            }
-            latest = !latest;
-        }
+        let mut fires = |shard: &Shard| shard.fire_deferred(&mut pass);
+        while shards.clone().filter(|shard| fires(shard)).count() > 0 {}
         if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
         self.rearm();
-        if self.alarm.awaits_task() {
+        if self.alarm.awaited_until() != Tick::NEVER {
             self.request_pass();
         }
     }

@@ -64,7 +64,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::task::Waker;
 
-use self::expiry::Batch;
+use self::expiry::Deferred;
 pub(super) use self::expiry::Pass;
 pub(super) use self::operations::Reset;
 use super::wakers::contain;
@@ -146,7 +146,7 @@ pub(super) struct ShardState {
     resets: u64,
     wheel: Wheel,
     /// The timers that passes have deferred (see `pass.rs`).
-    deferred: VecDeque<Box<Batch>>,
+    deferred: VecDeque<Deferred>,
     /// The lag of all timers that fired.
     lag: LagHistogram,
 }

@@ -78,8 +78,7 @@ pub(super) struct Alarm {
     armed_for: AtomicU64,
     /// The record that the alarm has fired, until `rearm` consumes it.
     has_fired: AtomicBool,
-    /// Until when the alarm leaves deferred timers to the driver task. [`Tick::NEVER`] if no pass has
-    /// deferred a timer since the task last ran.
+    /// See [`awaited_until`](Self::awaited_until).
     awaited_until: AtomicU64,
     pub(super) grid: Grid,
     /// Whether the clock is, or may be, paused. Once set, it stays set.
@@ -201,19 +200,10 @@ impl Alarm {
         ARMING.with(Cell::get)
     }
 
-    fn awaited_until(&self) -> Tick {
+    /// Returns until when the alarm leaves deferred timers to the driver task: [`PATIENCE`] after a pass
+    /// has deferred timers, or [`Tick::NEVER`] if none has since the task last ran.
+    pub(super) fn awaited_until(&self) -> Tick {
         Tick(self.awaited_until.load(Ordering::Relaxed))
-    }
-
-    /// Returns `true` if the driver task is to run because timers were deferred.
-    pub(super) fn awaits_task(&self) -> bool {
-        self.awaited_until() != Tick::NEVER
-    }
-
-    /// Returns `true` if the driver task, which may be in the queue of a worker that blocks, has not run
-    /// for [`PATIENCE`] although timers were deferred. That stays `true` until the task runs.
-    pub(super) fn has_waited(&self, now: Tick) -> bool {
-        self.awaited_until() <= now
     }
 
     /// Notes that the driver task runs.

@@ -10,38 +10,19 @@ use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::platform::{self, Ordering};
 use crate::settings::{BATCH, MANY};
 
-/// The timers that a critical section takes out of the wheel: their deadlines and their wakers.
-#[derive(Default)]
-pub(super) struct Batch {
-    timers: [(u64, Option<Waker>); BATCH],
-    len: usize,
-}
-
-impl Batch {
-    #[inline(always)]
-    fn push(&mut self, deadline: u64, waker: Option<Waker>) {
-        // There is no waker from `len` on, so `forget` leaks nothing. With `forget`, the compiler emits
-        // no code that would drop a waker under the lock.
-        mem::forget(mem::replace(&mut self.timers[self.len], (deadline, waker)));
-        self.len += 1;
-    }
-
-    /// Takes out the wakers.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Waker> {
-        let len = mem::take(&mut self.len);
-        self.timers[..len]
-            .iter_mut()
-            .filter_map(|(_, waker)| waker.take())
-    }
-}
+/// Deferred timers that one critical section took out of the wheel: their deadlines and their wakers.
+pub(super) type Deferred = Vec<(u64, Option<Waker>)>;
 
 /// A pass that is under way.
-pub(in crate::driver) struct Pass {
+pub(in crate::driver) struct Pass<'a> {
     /// The tick up to which due timers fire.
     now: Tick,
     /// The time as last read, by which the lag is measured. `now` stays, so that the pass ends.
     seen: Tick,
-    batch: Batch,
+    clock: &'a dyn Fn() -> Tick,
+    /// The wakers of the timers that a critical section has fired, and their number.
+    batch: [Option<Waker>; BATCH],
+    len: usize,
     /// Number of timers that the pass may still fire. It defers all others that are due.
     pub(in crate::driver) left: usize,
     /// Number of critical sections in which it may still look for due timers.
@@ -50,13 +31,15 @@ pub(in crate::driver) struct Pass {
     pub(in crate::driver) is_idle: bool,
 }
 
-impl Pass {
+impl<'a> Pass<'a> {
     /// Begins a pass that fires `left` of the timers that are due, and defers the others.
-    pub(in crate::driver) fn at(now: Tick, left: usize) -> Self {
+    pub(in crate::driver) fn at(now: Tick, left: usize, clock: &'a dyn Fn() -> Tick) -> Self {
         Pass {
             now,
             seen: now,
-            batch: Batch::default(),
+            clock,
+            batch: [const { None }; BATCH],
+            len: 0,
             left,
             sections: left.max(MANY) / BATCH,
             is_idle: true,
@@ -65,15 +48,17 @@ impl Pass {
 
     /// Wakes the timers that a critical section has fired, after it.
     pub(super) fn wake_batch(&mut self) {
-        self.left = self.left.saturating_sub(self.batch.len);
-        wakers::wake_all(self.batch.drain());
+        let fired = mem::take(&mut self.len);
+        self.left = self.left.saturating_sub(fired);
+        let wakers = self.batch[..fired].iter_mut();
+        wakers::wake_all(wakers.filter_map(Option::take));
     }
 }
 
 impl Shard {
     /// Fires the timers that are due, or defers them. Applies the late cancels first, so a timer whose
     /// cancel was queued before the pass neither fires nor counts as fired.
-    pub(in crate::driver) fn fire_due(&self, pass: &mut Pass, clock: impl Fn() -> Tick) {
+    pub(in crate::driver) fn fire_due(&self, pass: &mut Pass<'_>) {
         self.apply_late_cancels();
         // If an earlier pass has not finished, these are not the latest timers.
         let is_behind = self.next() <= self.clock();
@@ -82,7 +67,7 @@ impl Shard {
             pass.wake_batch();
             if self.next() <= pass.now {
                 // If a timer has to wait because the pass is long, that wait counts as lag.
-                pass.seen = clock().max(pass.seen);
+                pass.seen = (pass.clock)().max(pass.seen);
             }
         }
     }
@@ -90,7 +75,8 @@ impl Shard {
     /// Runs one critical section of a pass: moves the clock, takes at most [`BATCH`] due timers out of
     /// the wheel, and counts them as fired or defers them. A shard that is closed has none, and its
     /// clock stays.
-    pub(super) fn expire(&self, pass: &mut Pass, defers: bool) {
+    pub(super) fn expire(&self, pass: &mut Pass<'_>, defers: bool) {
+        let mut deferred = Vec::with_capacity(if defers { BATCH } else { 0 });
         let mut state = platform::wait(&self.state);
         state.remove_cached();
         // The clock never goes back.
@@ -98,59 +84,61 @@ impl Shard {
         // Timers less than a millisecond apart may fire in any order, so few due timers have to
         // cascade: usually none, if all of them became due within the last millisecond.
         let (now, earliest, apart) = (pass.now.0, self.next().0, MILLISECOND - 1);
-        // Another pass may have moved the clock further than `seen`. No deadline that fires is later than
-        // the clock, so the subtraction below does not overflow.
-        let seen = pass.seen.max(self.clock()).0;
+        let seen = self.seen_by(pass);
         let ShardState { wheel, lag, .. } = &mut *state;
         let mut take = |_, deadline, waker| {
-            pass.batch.push(deadline, waker);
-            if !defers {
-                lag.record(seen - deadline);
+            if defers {
+                return deferred.push((deadline, waker));
             }
+            // The batch is empty from `len` on, so `forget` leaks nothing. With `forget`, the compiler
+            // emits no code that would drop a waker under the lock.
+            mem::forget(mem::replace(&mut pass.batch[pass.len], waker));
+            pass.len += 1;
+            lag.record(seen - deadline);
         };
         let progress = wheel.advance(now, earliest, apart, BATCH, &mut take);
         if progress.is_caught_up() {
             self.publish_next(&state);
         }
-        pass.is_idle &= pass.batch.len == 0;
+        pass.is_idle &= pass.len == 0 && deferred.is_empty();
         if defers {
-            self.published
-                .deferred
-                .fetch_add(pass.batch.len, Ordering::Relaxed);
-            state
-                .deferred
-                .push_back(Box::new(mem::take(&mut pass.batch)));
+            let count = deferred.len();
+            self.published.deferred.fetch_add(count, Ordering::Relaxed);
+            state.deferred.push_back(deferred);
         }
         self.unlock(state);
         pass.sections -= 1;
     }
 
-    /// Fires a batch of deferred timers, the latest or the first, if there are any and the pass may
-    /// still fire some.
-    pub(in crate::driver) fn fire_deferred(
-        &self,
-        pass: &mut Pass,
-        latest: bool,
-        clock: impl Fn() -> Tick,
-    ) {
+    /// Fires the deferred timers of one critical section, alternately the latest and the first. Returns
+    /// `false` if there are none, or if the pass may fire no more.
+    pub(in crate::driver) fn fire_deferred(&self, pass: &mut Pass<'_>) -> bool {
         if pass.left == 0 || self.deferred() == 0 {
-            return;
+            return false;
         }
-        pass.seen = clock().max(pass.seen);
+        pass.seen = (pass.clock)().max(pass.seen);
         let mut state = platform::wait(&self.state);
-        let batch = match latest {
-            true => state.deferred.pop_back(),
-            false => state.deferred.pop_front(),
+        let fired = match state.deferred.len() % 2 {
+            0 => state.deferred.pop_back(),
+            _ => state.deferred.pop_front(),
         };
-        pass.batch = *batch.unwrap_or_default();
-        let fired = pass.batch.len;
-        self.published.deferred.fetch_sub(fired, Ordering::Relaxed);
-        let seen = pass.seen.max(self.clock()).0;
-        for (deadline, _) in &pass.batch.timers[..fired] {
+        let fired = fired.unwrap_or_default();
+        let count = fired.len();
+        self.published.deferred.fetch_sub(count, Ordering::Relaxed);
+        let seen = self.seen_by(pass);
+        for (deadline, _) in &fired {
             state.lag.record(seen - deadline);
         }
         self.unlock(state);
-        pass.wake_batch();
+        pass.left = pass.left.saturating_sub(count);
+        wakers::wake_all(fired.into_iter().filter_map(|(_, waker)| waker));
+        true
+    }
+
+    /// Returns the time by which a pass measures the lag. It is not before the clock, which another pass
+    /// may have moved further than `seen`, so no deadline that fires is later.
+    fn seen_by(&self, pass: &Pass<'_>) -> u64 {
+        pass.seen.max(self.clock()).0
     }
 
     /// Publishes the earliest deadline, as far as it is known. Both the result of the search and the
@@ -207,10 +195,7 @@ impl Shard {
         self.published.deferred.store(0, Ordering::Relaxed);
         let wheel = state.wheel.take();
         drop(state);
-        let deferred = deferred.into_iter().flat_map(|batch| batch.timers);
-        let wakers = deferred.map(|(_, waker)| waker);
-        wakers
-            .chain(wheel.into_values().map(|(_, waker)| waker))
-            .flatten()
+        let pending = deferred.into_iter().flatten().chain(wheel.into_values());
+        pending.filter_map(|(_, waker)| waker)
     }
 }

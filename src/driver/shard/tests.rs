@@ -48,11 +48,10 @@ fn cancel_later(shard: &Shard, entries: &[EntryRef]) {
 
 /// Runs a pass in which every reading of the clock shows `now`.
 fn fire(shard: &Shard, now: Tick) {
-    let mut pass = Pass::at(now, usize::MAX);
-    shard.fire_due(&mut pass, || now);
-    while shard.deferred() > 0 {
-        shard.fire_deferred(&mut pass, false, || now);
-    }
+    let clock = || now;
+    let mut pass = Pass::at(now, usize::MAX, &clock);
+    shard.fire_due(&mut pass);
+    while shard.fire_deferred(&mut pass) {}
 }
 
 fn counts(shard: &Shard) -> (u64, u64, u64, usize) {
@@ -120,7 +119,7 @@ fn late_cancels_are_applied_a_few_at_a_time_and_give_their_memory_back() {
     drop(held);
     assert!(arm(shard, LAST).is_some());
     assert_eq!(queued(shard), (ALL - BATCH, true));
-    shard.expire(&mut Pass::at(Tick(1), usize::MAX), false);
+    shard.expire(&mut Pass::at(Tick(1), usize::MAX, &|| Tick(1)), false);
     assert_eq!(queued(shard), (ALL - 2 * BATCH, true));
     // The pass applies them although nothing is due.
     shard.apply_late_cancels();
@@ -173,7 +172,7 @@ fn a_timer_whose_cancel_is_queued_does_not_fire() {
 fn a_cancel_that_comes_too_late_counts_as_fired() {
     let all = BATCH as u64 + 2;
     let (shard, entries) = shard_of(BATCH + 2);
-    let mut pass = Pass::at(LAST, usize::MAX);
+    let mut pass = Pass::at(LAST, usize::MAX, &|| LAST);
     shard.expire(&mut pass, false);
     pass.wake_batch();
     // These entries are still in the wheel, but belong to the driver.
@@ -364,8 +363,9 @@ fn a_pass_defers_what_it_does_not_fire_and_a_later_timer_overtakes() {
     let all = 2 * MANY;
     let (shard, _) = shard_of(all);
     let pass = |now, left| {
-        let mut pass = Pass::at(now, left);
-        shard.fire_due(&mut pass, || now);
+        let clock = || now;
+        let mut pass = Pass::at(now, left, &clock);
+        shard.fire_due(&mut pass);
         assert!(!pass.is_idle);
         let (_, fired, cancelled, pending) = counts(shard);
         assert_eq!(cancelled, 0);
@@ -376,10 +376,10 @@ fn a_pass_defers_what_it_does_not_fire_and_a_later_timer_overtakes() {
     assert_eq!(pass(FIRST, PASS), (PASS, all - PASS, all - PASS));
     assert!(arm(shard, LAST).is_some());
     assert_eq!(pass(LAST, PASS), (PASS + 1, all - PASS, all - PASS));
-    shard.fire_deferred(&mut Pass::at(LAST, PASS), true, || LAST);
+    assert!(shard.fire_deferred(&mut Pass::at(LAST, PASS, &|| LAST)));
     assert_eq!(shard.deferred(), all - PASS - BATCH);
     assert_eq!(shard.snapshot().lag.max(), LAST.saturating_since(FIRST));
-    shard.fire_deferred(&mut Pass::at(LAST, 0), true, || LAST);
+    assert!(!shard.fire_deferred(&mut Pass::at(LAST, 0, &|| LAST)));
     assert_eq!(shard.deferred(), all - PASS - BATCH);
     fire(shard, LAST);
     let all = all as u64 + 1;
@@ -394,9 +394,10 @@ fn deferred_timers_fire_from_both_ends_and_are_woken_when_the_driver_ends() {
         assert!(shard.arm(due(index), log.waker(index as u64)).is_ok());
     }
     let now = Tick(due(4 * BATCH).0 + MILLISECOND);
-    shard.fire_due(&mut Pass::at(now, 0), || now);
-    for latest in [true, false] {
-        shard.fire_deferred(&mut Pass::at(now, PASS), latest, || now);
+    let clock = || now;
+    shard.fire_due(&mut Pass::at(now, 0, &clock));
+    for _ in 0..2 {
+        shard.fire_deferred(&mut Pass::at(now, PASS, &clock));
     }
     let fired = log.0.lock().unwrap().clone();
     let batches: Vec<_> = fired.iter().map(|index| index / BATCH as u64).collect();
@@ -415,11 +416,12 @@ fn a_pass_that_is_behind_fires_what_a_later_pass_deferred() {
     for _ in 0..PASS {
         assert!(arm(&shard, at(900_000)).is_some());
     }
-    let (mut behind, mut later) = (Pass::at(at(899_999), PASS), Pass::at(at(950_000), PASS));
+    let mut later = Pass::at(at(950_000), PASS, &|| Tick::NEVER);
     while shard.deferred() == 0 {
         shard.expire(&mut later, true);
     }
-    shard.fire_deferred(&mut behind, true, || at(899_999));
+    let clock = || at(899_999);
+    shard.fire_deferred(&mut Pass::at(clock(), PASS, &clock));
     assert_eq!(
         shard.snapshot().lag.max(),
         at(50_000).saturating_since(at(0))

@@ -34,7 +34,7 @@ impl World {
                     me.slots.iter().for_each(|slot| *lock(slot) = me.make());
                 });
                 let driver = registry::find(both[0].id());
-                let has_waited = driver.is_some_and(|it| it.alarm.has_waited(fake::clock()));
+                let has_waited = driver.is_some_and(|it| it.alarm.awaited_until() <= fake::clock());
                 let late = if has_waited {
                     LATE + 1
                 } else {
