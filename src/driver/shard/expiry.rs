@@ -101,7 +101,8 @@ impl Shard {
             self.publish_next(&state);
         }
         pass.is_idle &= pass.len == 0 && deferred.is_empty();
-        if defers {
+        // A section may only have cascaded entries.
+        if !deferred.is_empty() {
             let count = deferred.len();
             self.published.deferred.fetch_add(count, Ordering::Relaxed);
             state.deferred.push_back(deferred);
