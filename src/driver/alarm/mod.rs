@@ -242,14 +242,7 @@ impl Alarm {
         if !self.settings.current_thread {
             timer.watch(target.max(now));
         }
-        if timer.set_for == target {
-            true
-        } else if target != Tick::NEVER {
-            self.set(timer, target, now)
-        } else {
-            self.disarm(timer);
-            true
-        }
+        timer.set_for == target || self.set(timer, target, now)
     }
 
     /// Returns when the alarm fires the deferred timers, if there are any. Call this under the mutex.
@@ -312,7 +305,8 @@ impl Alarm {
         }
     }
 
-    /// Arms the timerfd or Tokio's interval for `target`. Returns `false` as [`rearm`](Self::rearm) does.
+    /// Arms the timerfd or Tokio's interval for `target`, or nothing for [`Tick::NEVER`]. Returns `false`
+    /// as [`rearm`](Self::rearm) does.
     fn set(&self, timer: &mut AlarmTimer, target: Tick, now: Tick) -> bool {
         // 1. The timerfd, if it can be set. If the alarm has fired since `rearm` consumed the record,
         // the timerfd's expiry may have been delivered. So do not wait for it.
@@ -327,11 +321,14 @@ impl Alarm {
             return true;
         };
         // 2. Otherwise the interval. Tokio moves a timer to a later time lazily, and would still wake
-        // up, or advance a paused clock, for the earlier time.
+        // up, or advance a paused clock, for the earlier time. An interval registers its next tick only
+        // when it is polled for it. So this first lets it fire now, on this thread, and consumes the
+        // record.
         if timer.set_for < target {
-            self.disarm(timer);
+            timer.arm_interval(Tick::ZERO, Tick::NEVER);
+            self.take_fired();
         }
-        if timer.arm_interval(at, target) {
+        if target == Tick::NEVER || timer.arm_interval(at, target) {
             return true;
         }
         // 3. Tokio's clock has passed the target, because this thread was preempted or because the
@@ -345,14 +342,5 @@ impl Alarm {
             timer.arm_interval(Tick::really_now().saturating_add(soon), target);
         }
         false
-    }
-
-    /// Leaves no timer registered with Tokio, so that a paused clock does not advance to a timer
-    /// that was cancelled. An interval registers its next tick only when it is polled for it. So
-    /// this lets the interval fire now, on this thread, does not poll it again, and consumes the
-    /// record.
-    fn disarm(&self, timer: &mut AlarmTimer) {
-        timer.arm_interval(Tick::ZERO, Tick::NEVER);
-        self.take_fired();
     }
 }
