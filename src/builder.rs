@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::build_error::{BuildError, MOST_CAPACITY, MOST_SHARDS};
 use crate::clock::MILLISECOND;
-use crate::driver::{DEFAULT_SPACING, Timerfd, registry};
+use crate::driver::registry;
 use crate::handle::Handle;
-use crate::platform::runtime;
+use crate::platform::{Descriptor, runtime};
 use crate::settings::Settings;
 
 /// Configures and starts a timer driver.
@@ -49,6 +49,8 @@ pub struct Builder {
     high_resolution: bool,
 }
 
+/// The spacing of wake-ups, unless a builder sets another.
+const DEFAULT_SPACING: Duration = Duration::from_micros(50);
 const LONGEST_TICK: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Builder {
@@ -210,8 +212,8 @@ impl Builder {
     pub fn build(self) -> Result<Handle, BuildError> {
         let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
-        let precise = self.open_precise()?;
-        Ok(Handle::new(registry::start(&handle, settings, precise)))
+        let timerfd = self.open_timerfd(settings.spacing)?;
+        Ok(Handle::new(registry::start(&handle, settings, timerfd)))
     }
 
     /// Starts the current runtime's default driver, which the free functions use.
@@ -245,21 +247,20 @@ impl Builder {
     pub fn install(self) -> Result<Handle, BuildError> {
         let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
-        let precise = self.open_precise()?;
-        match registry::install(&handle, settings, precise) {
+        let timerfd = self.open_timerfd(settings.spacing)?;
+        match registry::install(&handle, settings, timerfd) {
             Ok(serving) => Ok(Handle::new(serving)),
             Err(_) => Err(BuildError::AlreadyStarted),
         }
     }
 
     #[track_caller]
-    fn open_precise(&self) -> Result<Option<Timerfd>, BuildError> {
-        let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
+    fn open_timerfd(&self, spacing: Duration) -> Result<Option<Descriptor>, BuildError> {
         if spacing.is_zero() || spacing > Duration::from_nanos(MILLISECOND) {
             return Err(BuildError::Spacing(spacing));
         }
         match (self.high_resolution, self.spacing) {
-            (true, _) => Timerfd::open(spacing).map(Some),
+            (true, _) => Descriptor::open().map(Some),
             (false, None) => Ok(None),
             (false, Some(spacing)) => Err(BuildError::Spacing(spacing)),
         }
@@ -277,6 +278,7 @@ impl Builder {
         }
         settings.capacity = self.capacity;
         settings.is_precise = self.high_resolution;
+        settings.spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
         Ok(settings)
     }
 }

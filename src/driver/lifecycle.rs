@@ -18,12 +18,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 use super::alarm::Alarm;
-use super::alarm::interval::{AlarmTimer, Timerfd};
+use super::alarm::interval::AlarmTimer;
 use super::shard::Shard;
 use super::wakers;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::runtime::{Handle, worker_index};
-use crate::platform::{Mutex, is_traced, lock};
+use crate::platform::{Descriptor, Mutex, is_traced, lock};
 use crate::settings::Settings;
 
 /// Fires the timers of one runtime.
@@ -69,8 +69,8 @@ impl Driver {
     ///
     /// Panics in a runtime without timers, with Tokio's message, at the caller's line.
     #[track_caller]
-    pub(super) fn new(runtime: &Handle, settings: Settings, precise: Option<Timerfd>) -> Arc<Self> {
-        let mut timer = AlarmTimer::new(runtime, precise);
+    pub(super) fn new(runtime: &Handle, settings: Settings, fd: Option<Descriptor>) -> Arc<Self> {
+        let mut timer = AlarmTimer::new(runtime, fd);
         let now = Tick::now();
         // So that shards admit a deadline that has just passed; see `near.rs`.
         let start = Tick(now.0.saturating_sub(MILLISECOND));

@@ -159,5 +159,4 @@ mod simulation;
 pub(crate) mod timer;
 mod wakers;
 
-pub(crate) use self::alarm::interval::{DEFAULT_SPACING, Timerfd};
 pub(crate) use self::lifecycle::Driver;

@@ -16,11 +16,10 @@ use std::mem;
 use std::sync::Arc;
 use std::task::Poll;
 
-use super::alarm::interval::Timerfd;
 use super::lifecycle::Driver;
 use super::wakers::contain;
 use crate::platform::runtime::{self, Handle};
-use crate::platform::{Mutex, is_traced, lazy_static, lock};
+use crate::platform::{Descriptor, Mutex, is_traced, lazy_static, lock};
 use crate::settings::Settings;
 use crate::spans;
 
@@ -78,9 +77,9 @@ pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
 pub(crate) fn install(
     handle: &Handle,
     settings: Settings,
-    precise: Option<Timerfd>,
+    fd: Option<Descriptor>,
 ) -> Result<Arc<Driver>, Arc<Driver>> {
-    let service = Service(Driver::new(handle, settings, precise));
+    let service = Service(Driver::new(handle, settings, fd));
     let mut all = lock(&REGISTRY);
     let running = all.entry(handle.id()).or_insert_with(|| Running {
         driver: Arc::clone(&service.0),
@@ -97,8 +96,8 @@ pub(crate) fn install(
 
 /// Starts a driver in addition to that of the free functions.
 #[track_caller]
-pub(crate) fn start(handle: &Handle, settings: Settings, precise: Option<Timerfd>) -> Arc<Driver> {
-    Service(Driver::new(handle, settings, precise)).spawn(handle)
+pub(crate) fn start(handle: &Handle, settings: Settings, fd: Option<Descriptor>) -> Arc<Driver> {
+    Service(Driver::new(handle, settings, fd)).spawn(handle)
 }
 
 /// Closes a driver when dropped: one whose task Tokio will never poll, because a hook of the runtime

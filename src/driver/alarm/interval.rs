@@ -50,7 +50,6 @@ use std::time::Duration;
 use tokio::task::coop;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::build_error::BuildError;
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers::contain;
 use crate::platform::runtime::Handle;
@@ -69,7 +68,11 @@ pub(in crate::driver) struct AlarmTimer {
     /// When the watchdog fires, or fired last, or [`Tick::ZERO`] if it is not set.
     watched_at: Tick,
     /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
-    timerfd: Option<Timerfd>,
+    timerfd: Option<Descriptor>,
+    /// When the timerfd expires, or [`Tick::NEVER`] if that is not known.
+    pub(super) set_to: Tick,
+    /// The timerfd does not expire before this: the spacing after the record was last consumed.
+    not_before: Tick,
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
@@ -86,7 +89,7 @@ impl AlarmTimer {
     /// Panics under the same conditions as `tokio::time::interval`: outside a runtime, and in a
     /// runtime without timers.
     #[track_caller]
-    pub(in crate::driver) fn new(runtime: &Handle, timerfd: Option<Timerfd>) -> Self {
+    pub(in crate::driver) fn new(runtime: &Handle, timerfd: Option<Descriptor>) -> Self {
         let _unseen = spans::unseen();
         // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
         // would not.
@@ -100,32 +103,27 @@ impl AlarmTimer {
             watchdog,
             watched_at: Tick::ZERO,
             timerfd,
+            set_to: Tick::NEVER,
+            not_before: Tick::ZERO,
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
             set_for: Tick::NEVER,
         }
     }
 
-    /// Notes that one of the two sources has fired: neither counts as set any more.
-    pub(super) fn forget_all(&mut self, now: Tick) {
+    /// Notes that one of the two sources has fired: neither counts as set any more, because one's wake-up
+    /// may be mistaken for the other's.
+    pub(super) fn forget_all(&mut self, not_before: Tick) {
         self.set_for = Tick::NEVER;
-        if let Some(timerfd) = &mut self.timerfd {
-            timerfd.last_wakeup = now;
-        }
-        self.forget_timerfd();
+        self.set_to = Tick::NEVER;
+        self.not_before = not_before;
     }
 
-    /// Notes that the timerfd does not count as set any more. It may have fired, and its wake-up
-    /// may have been mistaken for the interval's.
-    pub(super) fn forget_timerfd(&mut self) {
-        if let Some(timerfd) = &mut self.timerfd {
-            timerfd.set_to = Tick::NEVER;
-        }
-    }
-
-    /// Sets the timerfd for `target` and returns `None`. Otherwise returns when the interval must
-    /// fire: at the target if there is no timerfd or setting it failed, or, for a target out of
-    /// range, [`TIMERFD_RANGE`] before it, to set the timerfd then.
+    /// Sets the timerfd for `target` and returns `None`. Its expiry will wake the waker, but this call
+    /// never does. Leaves the timerfd alone if it has expired and its wake-up was not delivered yet.
+    ///
+    /// Otherwise returns when the interval must fire: at the target if there is no timerfd or setting it
+    /// failed, or, for a target out of range, [`TIMERFD_RANGE`] before it, to set the timerfd then.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(timerfd) = &mut self.timerfd else {
             return Some(target);
@@ -133,8 +131,13 @@ impl AlarmTimer {
         if target.saturating_since(now) > TIMERFD_RANGE {
             return Some(target.saturating_sub(TIMERFD_RANGE));
         }
-        if !timerfd.set(target, now, &self.waker) {
-            return Some(target);
+        let is_awaited = self.set_to <= now && now < self.set_to.saturating_add(AWAITED);
+        if !is_awaited {
+            let at = target.max(self.not_before);
+            if at != self.set_to && !timerfd.set(at.to_instant(), &self.waker) {
+                return Some(target);
+            }
+            self.set_to = at;
         }
         self.set_for = target;
         None
@@ -144,7 +147,7 @@ impl AlarmTimer {
     /// the interval fired immediately or Tokio panicked.
     pub(super) fn arm_interval(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may fire the alarm, and then the timerfd must not count as set.
-        self.forget_timerfd();
+        self.set_to = Tick::NEVER;
         let polled = arming(|| self.poll_at(at));
         // Tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
         // armed then.
@@ -239,44 +242,3 @@ thread_local! {
 
 /// How long to wait for the undelivered wake-up of an expired timerfd.
 const AWAITED: Duration = Duration::from_millis(10);
-/// The spacing of wake-ups, unless a builder sets another.
-pub(crate) const DEFAULT_SPACING: Duration = Duration::from_micros(50);
-
-/// A timerfd, and what it is set to.
-pub(crate) struct Timerfd {
-    descriptor: Descriptor,
-    spacing: Duration,
-    /// When the record of a wake-up was last consumed.
-    last_wakeup: Tick,
-    /// When the timerfd expires, or [`Tick::NEVER`] if that is not known.
-    set_to: Tick,
-}
-
-impl Timerfd {
-    /// Opens a timerfd of the current runtime.
-    #[track_caller]
-    pub(crate) fn open(spacing: Duration) -> Result<Self, BuildError> {
-        Ok(Timerfd {
-            descriptor: Descriptor::open()?,
-            spacing,
-            last_wakeup: Tick::ZERO,
-            set_to: Tick::NEVER,
-        })
-    }
-
-    /// Sets the timerfd for `target`, or leaves it alone if it has expired and its wake-up was not
-    /// delivered yet. Either way its expiry will wake the waker, but this call never does.
-    /// Returns `false` if it could not be set.
-    fn set(&mut self, target: Tick, now: Tick, waker: &Waker) -> bool {
-        let is_awaited = self.set_to <= now && now < self.set_to.saturating_add(AWAITED);
-        if is_awaited {
-            return true;
-        }
-        let at = target.max(self.last_wakeup.saturating_add(self.spacing));
-        if at != self.set_to {
-            let is_set = self.descriptor.set(at.to_instant(), waker);
-            self.set_to = if is_set { at } else { Tick::NEVER };
-        }
-        self.set_to == at
-    }
-}

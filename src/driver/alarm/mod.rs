@@ -28,7 +28,7 @@
 //! | the target | the earliest `next` of all shards or, if timers are deferred and that is earlier, `awaited_until` |
 //! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
 //! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once `rearm` has found that one of them fired. Only under the mutex |
-//! | `at`, `Timerfd::set_to` | when the interval or the timerfd fires for the target |
+//! | `at`, `AlarmTimer::set_to` | when the interval or the timerfd fires for the target |
 //!
 //! # Ground rules
 //!
@@ -235,7 +235,7 @@ impl Alarm {
             false => Tick::really_now(),
         };
         if self.take_fired() {
-            timer.forget_all(now);
+            timer.forget_all(now.saturating_add(self.settings.spacing));
         }
         let resumes_by = self.await_task(shards.clone(), now);
         let target = self.settle(shards, now, resumes_by);
@@ -311,7 +311,7 @@ impl Alarm {
         // 1. The timerfd, if it can be set. If the alarm has fired since `rearm` consumed the record,
         // the timerfd's expiry may have been delivered. So do not wait for it.
         if self.has_fired.load(Ordering::SeqCst) {
-            timer.forget_timerfd();
+            timer.set_to = Tick::NEVER;
         }
         let at = match self.may_pause() {
             true => Some(target),

@@ -8,10 +8,10 @@ use futures::task::{ArcWake, waker};
 use loom::thread;
 
 use crate::clock::Tick;
-use crate::driver::Timerfd;
 use crate::driver::alarm;
 use crate::driver::lifecycle::{Driver, Home};
 use crate::driver::timer::Timer;
+use crate::platform::Descriptor;
 use crate::platform::fake::{self, IoDriver, TimeDriver};
 use crate::platform::runtime::{Handle, RuntimeFlavor};
 use crate::settings::Settings;
@@ -46,6 +46,7 @@ pub(super) fn current_thread(number: usize) -> Settings {
 pub(super) fn precise(number: usize) -> Settings {
     Settings {
         is_precise: true,
+        spacing: SPACING,
         ..shards(number)
     }
 }
@@ -85,9 +86,8 @@ impl Model {
     fn new(settings: Settings) -> Self {
         let runtime = Handle::new(RuntimeFlavor::MultiThread, 1, 0);
         let driver = runtime.enter(|| {
-            let open = || Timerfd::open(SPACING).unwrap();
-            let precise = settings.is_precise.then(open);
-            Driver::new(&runtime, settings, precise)
+            let open = || Descriptor::open().unwrap();
+            Driver::new(&runtime, settings, settings.is_precise.then(open))
         });
         let model = Model {
             driver,
