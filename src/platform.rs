@@ -17,9 +17,13 @@ mod model;
 #[cfg(not(all(test, any(loom, shuttle))))]
 mod real;
 
+use std::pin::pin;
 use std::sync::PoisonError;
+use std::task::{Context, Poll, Waker};
 use std::thread::sleep;
 use std::time::Duration;
+
+use tokio::task::coop;
 
 #[cfg(all(test, any(loom, shuttle)))]
 pub(crate) use self::model::*;
@@ -48,6 +52,14 @@ fn wait_on<T>(lock: &Lock<T>) -> LockGuard<'_, T> {
         back_off(tries);
         tries += 1;
     }
+}
+
+/// Polls a future of tokio's outside of the task's budget. If the budget were exhausted, the future would
+/// be pending without being registered.
+#[inline]
+pub(crate) fn poll_without_budget<F: Future>(future: F, waker: &Waker) -> Poll<F::Output> {
+    let future = pin!(coop::unconstrained(future));
+    future.poll(&mut Context::from_waker(waker))
 }
 
 /// Number of spins before a thread yields. They take tens of microseconds, as long as a critical

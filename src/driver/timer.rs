@@ -36,11 +36,9 @@
 mod changes;
 
 use std::mem;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-
-use tokio::task::coop;
+use std::task::{Poll, Waker};
 
 use super::context;
 use super::lifecycle::{Driver, Home};
@@ -48,7 +46,7 @@ use super::shard::EntryRef;
 use super::wakers::WakerId;
 use crate::clock::Tick;
 use crate::platform::runtime::{self, Handle};
-use crate::platform::time;
+use crate::platform::{poll_without_budget, time};
 
 /// The driver's side of a `Sleep`.
 pub(crate) enum Timer {
@@ -273,15 +271,11 @@ impl Placed {
 /// Polls a timer of Tokio's own, twice if it is ready: see the head of this file.
 #[cold]
 fn poll_tokios(sleep: &mut Pin<Box<time::Sleep>>, waker: &Waker) -> Poll<()> {
-    let mut poll = || {
-        let sleep = pin!(coop::unconstrained(sleep.as_mut()));
-        sleep.poll(&mut Context::from_waker(waker))
-    };
-    let polled = poll();
+    let polled = poll_without_budget(sleep.as_mut(), waker);
     if polled.is_ready() {
         // If the shutdown of the runtime has fired the timer, this panics. So no timer is reported
         // early.
-        let _still_ready = poll();
+        let _still_ready = poll_without_budget(sleep.as_mut(), waker);
     }
     polled
 }

@@ -7,8 +7,7 @@
 mod timerfd;
 
 use std::panic::catch_unwind;
-use std::pin::pin;
-use std::task::{Context, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
 pub(crate) use std::sync::{
@@ -19,11 +18,12 @@ pub(crate) use std::thread::yield_now;
 pub(crate) use std::thread_local;
 
 use tokio::runtime::Handle;
-use tokio::task::{consume_budget, coop};
+use tokio::task::consume_budget;
 use tokio::time::Instant;
 pub(crate) use tokio::{runtime, time};
 
 pub(crate) use self::timerfd::Descriptor;
+use super::poll_without_budget;
 
 /// The length of tokio's tick, a millisecond, in nanoseconds.
 pub(crate) const MILLISECOND: u64 = 1_000_000;
@@ -83,10 +83,7 @@ pub(crate) fn really_now() -> Instant {
 /// smallest of them. If the thread runs a scheduler, tokio wakes the waker after the dump.
 #[inline(always)]
 pub(crate) fn is_traced(waker: &Waker) -> bool {
-    cfg!(tokio_unstable) && {
-        let leaf = pin!(coop::unconstrained(consume_budget()));
-        leaf.poll(&mut Context::from_waker(waker)).is_pending()
-    }
+    cfg!(tokio_unstable) && poll_without_budget(consume_budget(), waker).is_pending()
 }
 
 /// Returns the current time by the clock of this runtime, if it is the current runtime.

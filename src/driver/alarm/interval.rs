@@ -43,18 +43,19 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use tokio::task::coop;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::MissedTickBehavior;
 
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers::contain;
 use crate::platform::runtime::Handle;
 use crate::platform::time::{self, Interval, Sleep};
-use crate::platform::{Descriptor, TIMERFD_RANGE, now_if_current, now_in, thread_local};
+use crate::platform::{
+    Descriptor, TIMERFD_RANGE, now_if_current, now_in, poll_without_budget, thread_local,
+};
 use crate::spans;
 
 /// What Tokio does for a driver: the two sources of its alarm, the waker that they share, and the
@@ -148,22 +149,12 @@ impl AlarmTimer {
     pub(super) fn arm_interval(&mut self, at: Tick, target: Tick) -> bool {
         // This poll may fire the alarm, and then the timerfd must not count as set.
         self.set_to = Tick::NEVER;
-        let polled = arming(|| self.poll_at(at));
-        // Tokio panics if the runtime has ended, or if a subscriber of its spans panics. Nothing is
-        // armed then.
-        let is_pending = polled.is_some_and(|polled| polled.is_pending());
-        self.set_for = if is_pending { target } else { Tick::NEVER };
-        is_pending
-    }
-
-    /// Resets the interval to `at` and polls it, which registers the waker.
-    fn poll_at(&mut self, at: Tick) -> Poll<Instant> {
-        let _unseen = spans::unseen();
-        self.interval.reset_at(at.to_instant());
-        let interval = &mut self.interval;
-        // With an exhausted budget the interval would be pending without being registered.
-        let tick = coop::unconstrained(poll_fn(|cx| interval.poll_tick(cx)));
-        pin!(tick).poll(&mut Context::from_waker(&self.waker))
+        let is_armed = arming(|| {
+            self.interval.reset_at(at.to_instant());
+            poll_without_budget(poll_fn(|cx| self.interval.poll_tick(cx)), &self.waker)
+        });
+        self.set_for = if is_armed { target } else { Tick::NEVER };
+        is_armed
     }
 
     /// Sets the watchdog [`WATCH`] after `target`, for which the alarm is set. It stays where it is if
@@ -180,8 +171,7 @@ impl AlarmTimer {
             _ => target.saturating_add(WATCH),
         };
         if at != self.watched_at {
-            let polled = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
-            let is_set = polled.is_some_and(|polled| polled.is_pending());
+            let is_set = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
             self.watched_at = if is_set { at } else { Tick::ZERO };
         }
     }
@@ -189,9 +179,9 @@ impl AlarmTimer {
     /// Returns `true` if Tokio has reached the millisecond in which this deadline fires. Leaves the
     /// probe unregistered.
     pub(in crate::driver) fn tokio_has_reached(&mut self, deadline: Tick) -> bool {
+        let _unseen = spans::unseen();
         let is_reached = poll_sleep(self.probe.as_mut(), deadline, Waker::noop()).is_ready();
         if !is_reached {
-            let _unseen = spans::unseen();
             self.probe.as_mut().reset(Tick::ZERO.to_instant());
         }
         is_reached
@@ -216,20 +206,20 @@ impl AlarmTimer {
 
 /// Resets one of Tokio's sleeps to `at` and polls it.
 fn poll_sleep(mut sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
-    let _unseen = spans::unseen();
     sleep.as_mut().reset(at.to_instant());
-    let sleep = pin!(coop::unconstrained(sleep));
-    sleep.poll(&mut Context::from_waker(waker))
+    poll_without_budget(sleep, waker)
 }
 
-/// Calls Tokio, which may fire the alarm on this thread. Returns `None` if Tokio panics: a subscriber
-/// of its spans panics, or its time driver has ended. (A driver is closed before that, except if a
-/// waker delays the drop of the driver task.)
-fn arming<R>(tokio: impl FnOnce() -> R) -> Option<R> {
+/// Resets and polls a timer of Tokio's, which may fire the alarm on this thread. Returns `true` if the
+/// timer is pending. Nothing is armed if Tokio panics: a subscriber of its spans panics, or its time
+/// driver has ended. (A driver is closed before that, except if a waker delays the drop of the driver
+/// task.)
+fn arming<R>(tokio: impl FnOnce() -> Poll<R>) -> bool {
+    let _unseen = spans::unseen();
     ARMING.with(|arming| arming.set(true));
-    let result = contain(tokio);
+    let polled = contain(tokio);
     ARMING.with(|arming| arming.set(false));
-    result
+    matches!(polled, Some(Poll::Pending))
 }
 
 /// How long after the alarm the watchdog fires.

@@ -2,12 +2,11 @@
 //!
 //! `driver/alarm/interval.rs` decides to which instant it is set, and when.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Poll, Waker, ready};
 use std::time::Duration;
 
 use rustix::time::{
@@ -16,11 +15,11 @@ use rustix::time::{
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::task::coop;
 use tokio::time::Instant;
 
 use super::really_now;
 use crate::build_error::BuildError;
+use crate::platform::poll_without_budget;
 
 /// The shortest time that a timerfd can be set to: 0 would disarm it.
 const INSTANTLY: Duration = Duration::from_nanos(1);
@@ -75,8 +74,6 @@ impl Descriptor {
                 }
             }
         });
-        // If the budget were exhausted, this would be pending without being registered.
-        let wait = pin!(coop::unconstrained(wait));
-        wait.poll(&mut Context::from_waker(waker)).is_pending()
+        poll_without_budget(wait, waker).is_pending()
     }
 }
