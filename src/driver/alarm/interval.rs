@@ -47,8 +47,6 @@ use std::pin::Pin;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use tokio::time::MissedTickBehavior;
-
 use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers::contain;
 use crate::platform::runtime::Handle;
@@ -92,16 +90,13 @@ impl AlarmTimer {
     #[track_caller]
     pub(in crate::driver) fn new(runtime: &Handle, timerfd: Option<Descriptor>) -> Self {
         let _unseen = spans::unseen();
-        // The sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
-        // would not.
-        let probe = Box::pin(time::sleep(Duration::ZERO));
-        let watchdog = Box::pin(time::sleep(Duration::ZERO));
-        let mut interval = time::interval(Duration::from_millis(1));
-        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         AlarmTimer {
-            interval,
-            probe,
-            watchdog,
+            // A sleep comes first: if it panics, Tokio reports the caller's line, which `interval`
+            // would not.
+            probe: Box::pin(time::sleep(Duration::ZERO)),
+            watchdog: Box::pin(time::sleep(Duration::ZERO)),
+            // Its period is never used, because it is reset before each tick.
+            interval: time::interval(Duration::from_millis(1)),
             watched_at: Tick::ZERO,
             timerfd,
             set_to: Tick::NEVER,

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 use super::checker::lazy_static;
 use super::runtime::Handle;
@@ -390,8 +390,6 @@ pub(crate) fn interval(period: Duration) -> Interval {
 pub(crate) struct Interval(Sleep);
 
 impl Interval {
-    pub(crate) fn set_missed_tick_behavior(&mut self, _: MissedTickBehavior) {}
-
     pub(crate) fn reset_at(&mut self, at: Instant) {
         self.0.reset_to(Tick::of(at));
     }

@@ -52,7 +52,7 @@
 use support::prelude::*;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::{self, Interval, MissedTickBehavior};
+use tokio::time::{self, Interval};
 
 /// Fails with an assumption, and with the name of the file that relies on it. Compiles only if that file exists.
 macro_rules! assumed {
@@ -82,9 +82,7 @@ fn both() -> [Runtime; 2] {
 }
 
 fn interval() -> Interval {
-    let mut interval = time::interval(ms(1));
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
+    time::interval(ms(1))
 }
 
 /// Arms an interval as the driver does.
