@@ -122,32 +122,24 @@ impl Alarm {
         lock(&self.timer).take()
     }
 
-    /// Returns the time by the driver's own clock. On a current-thread runtime, also notes if the
-    /// clock may be paused, and returns [`Tick::ZERO`] if the driver has shut down or the runtime
-    /// cannot be entered.
+    /// Returns the time by the driver's own clock. On a current-thread runtime, returns [`Tick::ZERO`]
+    /// if the driver has shut down or the runtime cannot be entered, and also notes if the clock may be
+    /// paused. A clock that does not show the real time is paused, or was paused earlier. With the
+    /// feature `test-util`, every clock may be paused.
     pub(super) fn read_clock(&self) -> Tick {
         if !self.settings.current_thread {
             return Tick::really_now();
         }
         let timer = lock(&self.timer);
-        let now = timer.as_ref().and_then(|timer| self.note_clock(timer));
-        now.unwrap_or(Tick::ZERO)
-    }
-
-    /// Reads the clock of a current-thread runtime and notes if it may be paused. A clock that does
-    /// not show the real time is paused, or was paused earlier. With the feature `test-util`, every
-    /// clock may be paused.
-    fn note_clock(&self, timer: &AlarmTimer) -> Option<Tick> {
-        if self.may_pause() {
-            return timer.now();
-        }
-        let before = Tick::really_now();
-        let now = timer.now()?;
-        let is_virtual = now < before || now > Tick::really_now();
-        if is_virtual || cfg!(feature = "test-util") {
+        let before = (!self.may_pause()).then(Tick::really_now);
+        let Some(now) = timer.as_ref().and_then(AlarmTimer::now) else {
+            return Tick::ZERO;
+        };
+        let is_virtual = |before| now < before || now > Tick::really_now();
+        if before.is_some_and(|before| cfg!(feature = "test-util") || is_virtual(before)) {
             self.set_may_pause();
         }
-        Some(now)
+        now
     }
 
     /// Notes that the clock may be paused. If a timerfd is set, its next expiry arms the interval.
