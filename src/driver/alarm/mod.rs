@@ -99,8 +99,8 @@ pub(super) fn earliest<'a>(shards: impl Iterator<Item = &'a Shard>) -> Tick {
 impl Alarm {
     /// Creates the alarm of a driver that is opened now. Nothing is armed yet.
     pub(super) fn new(timer: AlarmTimer, settings: Settings, opened: Tick) -> Self {
-        let alarm = Alarm {
-            armed_for: AtomicU64::default(),
+        Alarm {
+            armed_for: AtomicU64::new(Tick::NEVER.0),
             has_fired: AtomicBool::new(false),
             awaited_until: AtomicU64::new(Tick::NEVER.0),
             grid: Grid::unknown(),
@@ -108,12 +108,7 @@ impl Alarm {
             timer: Mutex::new(Some(timer)),
             settings,
             opened,
-        };
-        // Stored instead of initialized, because loom takes only a store for sequentially
-        // consistent; see `Shard::new`.
-        alarm.armed_for.store(Tick::NEVER.0, Ordering::SeqCst);
-        alarm.has_fired.store(false, Ordering::SeqCst);
-        alarm
+        }
     }
 
     /// Gives back the interval, to be dropped, because it would keep the handle of its runtime
