@@ -142,26 +142,19 @@ impl Driver {
     /// Arms the alarm for the earliest deadline. If Tokio's clock has passed that, requests a pass.
     ///
     /// While a task dump traces this thread, Tokio arms nothing, so the driver task re-arms the
-    /// alarm after the dump.
+    /// alarm after the dump. On a worker, `is_traced` leaves the task's waker with Tokio, which wakes it
+    /// after the dump. Elsewhere, this function wakes it.
     #[cold]
     pub(super) fn rearm(&self) {
-        if cfg!(tokio_unstable) && self.leave_to_task_if_traced() {
-            return;
-        }
-        if !self.alarm.rearm(self.shards()) {
+        let task = || lock(&self.task).clone();
+        let is_traced = cfg!(tokio_unstable) && is_traced(task().as_ref().unwrap_or(Waker::noop()));
+        let needs_pass = match is_traced {
+            true => worker_index().is_none(),
+            false => !self.alarm.rearm(self.shards()),
+        };
+        if needs_pass {
             self.request_pass();
         }
-    }
-
-    /// Returns `true` while a task dump traces this thread. On a worker, `is_traced` leaves the
-    /// task's waker with Tokio, which wakes it after the dump. Elsewhere, this function wakes it.
-    fn leave_to_task_if_traced(&self) -> bool {
-        let task = lock(&self.task).clone();
-        let is_traced = is_traced(task.as_ref().unwrap_or(Waker::noop()));
-        if is_traced && worker_index().is_none() {
-            self.request_pass();
-        }
-        is_traced
     }
 }
 
