@@ -13,7 +13,7 @@
 //!   runtime first. If a hook of the runtime panics while the task is spawned, Tokio never polls the
 //!   task, and the driver closes at once.)
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
@@ -30,6 +30,11 @@ use crate::settings::Settings;
 pub(crate) struct Driver {
     pub(crate) homes: Box<[Arc<Home>]>,
     pub(super) alarm: Arc<Alarm>,
+    /// Whether its task is being spawned. The driver then stays in the registry even if it is closed,
+    /// which stops a recursion: a runtime that has ended drops the task inside `spawn`, and its hook
+    /// for ended tasks may make a timer. That timer finds the closed driver, instead of starting
+    /// another.
+    pub(super) is_spawning: AtomicBool,
     /// The waker of the driver task, once that task was polled.
     pub(super) task: Mutex<Option<Waker>>,
     /// Number of passes.
@@ -89,6 +94,7 @@ impl Driver {
             Driver {
                 homes: (0..settings.shards).map(home).collect(),
                 alarm: Arc::clone(&alarm),
+                is_spawning: AtomicBool::new(true),
                 task: Mutex::new(None),
                 passes: AtomicU64::new(0),
                 idle_passes: AtomicU64::new(0),
@@ -100,6 +106,7 @@ impl Driver {
     /// this after the driver task was spawned. From then on, a runtime that ends drops that task,
     /// which closes the driver, before its time driver ends. (For the exception, see `Alarm::ask`.)
     pub(super) fn begin(&self) {
+        self.is_spawning.store(false, Ordering::Relaxed);
         let now = self.alarm.read_clock();
         let grid = &self.alarm.grid;
         self.alarm

@@ -8,12 +8,12 @@
 //!   the drop of its [`Service`] takes the lock.
 //! * **A driver can be found before its task is spawned**, because a hook that the runtime calls
 //!   for new tasks may make timers. It can be found until it closes: whoever closes a driver then
-//!   takes it out, except while it is being installed (see `is_installing`).
+//!   takes it out, except while its task is being spawned (see `is_spawning`).
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 use super::lifecycle::Driver;
@@ -23,35 +23,14 @@ use crate::platform::{Descriptor, Mutex, is_traced, lazy_static, lock};
 use crate::settings::Settings;
 use crate::spans;
 
-/// The default driver of a runtime.
-struct Running {
-    driver: Arc<Driver>,
-    /// Whether its task is being spawned. The driver then stays in the registry even if it is closed,
-    /// which stops a recursion: a runtime that has ended drops the task inside `spawn`, and its hook
-    /// for ended tasks may make a timer. That timer finds the closed driver, instead of starting
-    /// another.
-    is_installing: bool,
-}
-
+// The default driver of each runtime.
 lazy_static! {
-    static ref REGISTRY: Mutex<HashMap<runtime::Id, Running>> = Mutex::new(HashMap::new());
+    static ref REGISTRY: Mutex<HashMap<runtime::Id, Arc<Driver>>> = Mutex::new(HashMap::new());
 }
 
-/// Ends the installing of a runtime's driver when dropped, even if a hook panics.
-struct Installing(runtime::Id);
-
-impl Drop for Installing {
-    fn drop(&mut self) {
-        if let Some(running) = lock(&REGISTRY).get_mut(&self.0) {
-            running.is_installing = false;
-        }
-        remove_closed();
-    }
-}
-
-/// Removes drivers that have shut down, except those that are being installed.
+/// Removes drivers that have shut down, except those whose tasks are being spawned.
 fn remove_closed() {
-    lock(&REGISTRY).retain(|_, it| it.is_installing || it.driver.is_open());
+    lock(&REGISTRY).retain(|_, it| it.is_spawning.load(Ordering::Relaxed) || it.is_open());
 }
 
 /// Returns the driver that the free functions use in this runtime, and starts it if need be. In a
@@ -67,8 +46,7 @@ pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
 
 /// Returns the driver that the free functions use in this runtime, if it was started.
 pub(crate) fn find(runtime: runtime::Id) -> Option<Arc<Driver>> {
-    let all = lock(&REGISTRY);
-    all.get(&runtime).map(|running| Arc::clone(&running.driver))
+    lock(&REGISTRY).get(&runtime).cloned()
 }
 
 /// Starts the driver of the free functions in this runtime. If they use a driver already, returns
@@ -81,17 +59,12 @@ pub(crate) fn install(
 ) -> Result<Arc<Driver>, Arc<Driver>> {
     let service = Service(Driver::new(handle, settings, fd));
     let mut all = lock(&REGISTRY);
-    let running = all.entry(handle.id()).or_insert_with(|| Running {
-        driver: Arc::clone(&service.0),
-        is_installing: true,
-    });
-    let first = Arc::clone(&running.driver);
+    let first = Arc::clone(all.entry(handle.id()).or_insert(Arc::clone(&service.0)));
     drop(all);
-    if !Arc::ptr_eq(&first, &service.0) {
-        return Err(first);
+    match Arc::ptr_eq(&first, &service.0) {
+        true => Ok(service.spawn(handle)),
+        false => Err(first),
     }
-    let _installing = Installing(handle.id());
-    Ok(service.spawn(handle))
 }
 
 /// Starts a driver in addition to that of the free functions.
@@ -100,13 +73,16 @@ pub(crate) fn start(handle: &Handle, settings: Settings, fd: Option<Descriptor>)
     Service(Driver::new(handle, settings, fd)).spawn(handle)
 }
 
-/// Closes a driver when dropped: one whose task Tokio will never poll, because a hook of the runtime
-/// panicked while the task was spawned. The next timer starts another driver.
-struct Taskless<'a>(&'a Driver);
+/// Ends the spawning of a driver's task when dropped, even if a hook of the runtime panics. Tokio will
+/// never poll the task then, so this closes the driver, and the next timer starts another.
+struct Spawning<'a>(&'a Driver);
 
-impl Drop for Taskless<'_> {
+impl Drop for Spawning<'_> {
     fn drop(&mut self) {
-        contain(|| drop(self.0.close()));
+        if self.0.is_spawning.swap(false, Ordering::Relaxed) {
+            contain(|| drop(self.0.close()));
+        }
+        remove_closed();
     }
 }
 
@@ -127,10 +103,10 @@ impl Service {
             }
             Poll::Pending
         });
-        let taskless = Taskless(&driver);
+        let spawning = Spawning(&driver);
         spans::spawn(task, handle);
-        mem::forget(taskless);
         driver.begin();
+        drop(spawning);
         driver
     }
 }
