@@ -140,7 +140,7 @@ fn by_unusual_handle(handle: &Handle) -> runtime::Id {
     let is_worker = index > Some(0);
     let pool = LOCAL.with(|local| local.pool.get());
     if let Some(pool) = pool.filter(|_| is_worker) {
-        registry::find(pool).inspect(|driver| note(driver, pool, index));
+        look_up(pool);
         return pool;
     }
     let here = handle.id();
@@ -182,16 +182,15 @@ fn noted_home() -> Option<Arc<Home>> {
     HOME.try_with(read).ok().flatten()
 }
 
-/// Finds the home of a timer that another thread made, or that is another runtime's.
+/// Finds this thread's home in the driver of this runtime, and notes it, except if the thread belongs to
+/// another runtime's pool.
 #[cold]
 fn look_up(runtime: runtime::Id) -> Option<Arc<Home>> {
     let driver = registry::find(runtime)?;
     // A worker that polls the timers of others may make none itself. The timers of another runtime
     // displace nothing that this thread knows.
-    if LOCAL
-        .with(|local| local.pool.get())
-        .is_none_or(|pool| pool == runtime)
-    {
+    let pool = LOCAL.with(|local| local.pool.get());
+    if pool.is_none_or(|pool| pool == runtime) {
         note(&driver, runtime, worker_index());
     }
     Some(Arc::clone(home_of_this_thread(&driver)))
@@ -250,9 +249,7 @@ fn is_time_to_ask() -> bool {
 /// Notes that this thread, which runs a task of this multi-thread runtime, belongs to its pool.
 fn know_pool(runtime: runtime::Id) {
     LOCAL.with(|local| local.pool.set(Some(runtime)));
-    if let Some(driver) = registry::find(runtime) {
-        note(&driver, runtime, worker_index());
-    }
+    look_up(runtime);
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
