@@ -145,7 +145,7 @@ fn by_unusual_handle(handle: &Handle) -> runtime::Id {
     }
     let here = handle.id();
     if LOCAL.with(|local| (local.runtime.get(), local.index.get()) != (Some(here), index)) {
-        note(&registry::driver_of(handle), here, index);
+        note(&registry::driver_of(handle), here);
     }
     // A worker may have entered a current-thread runtime, which has no pool: a task there would run on
     // any thread that drives it.
@@ -191,17 +191,17 @@ fn look_up(runtime: runtime::Id) -> Option<Arc<Home>> {
     // displace nothing that this thread knows.
     let pool = LOCAL.with(|local| local.pool.get());
     if pool.is_none_or(|pool| pool == runtime) {
-        note(&driver, runtime, worker_index());
+        note(&driver, runtime);
     }
     Some(Arc::clone(home_of_this_thread(&driver)))
 }
 
 /// Notes this thread's home in the driver of this runtime.
-fn note(driver: &Driver, runtime: runtime::Id, index: Option<usize>) {
+fn note(driver: &Driver, runtime: runtime::Id) {
     let home = home_of_this_thread(driver);
     LOCAL.with(|local| {
         local.runtime.set(Some(runtime));
-        local.index.set(index);
+        local.index.set(worker_index());
         local.usual.set(None);
         local.home.set(Arc::as_ptr(home));
     });
