@@ -290,11 +290,11 @@ impl State {
         }
     }
 
-    /// Changes the state without dropping the old one. Call this only in a state that owns nothing:
-    /// `Idle`, `Armed`, or `Done` whose waker was taken out, as `reset_unarmed` does.
+    /// Changes the state without dropping the old one. Call this only in the states `Idle` and `Armed`,
+    /// which own nothing.
     #[inline(always)]
     fn overwrite(&mut self, next: State) {
-        debug_assert!(!matches!(self, State::Done { waker: Some(_) }));
+        debug_assert!(!matches!(self, State::Done { .. }));
         mem::forget(mem::replace(self, next));
     }
 

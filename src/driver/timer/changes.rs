@@ -1,8 +1,8 @@
 //! Arming, resetting and cancelling a timer.
 
-use std::iter;
 use std::sync::Arc;
 use std::task::Waker;
+use std::{iter, mem};
 
 use super::{Placed, State, Timer};
 use crate::clock::Tick;
@@ -164,23 +164,20 @@ impl Placed {
                 self.home.rearm_after_cancel_if_paused();
                 wakers::wake_all(waker);
             }
-            Reset::Refused => {
-                self.state.overwrite(State::Idle);
-                self.reset_unarmed(deadline);
-            }
+            Reset::Refused => self.reset_unarmed(deadline),
         }
     }
 
-    /// Arms the timer without a poll. As with Tokio, a timer that is reset elapses without a poll,
+    /// Arms a timer without a poll, if it is not armed or its shard does not admit it any more. As with Tokio, a timer that is reset elapses without a poll,
     /// and wakes the task whose waker was kept. (If it fired and was not polled since, there is no
     /// such waker, but firing has woken the task already.)
     #[cold]
     fn reset_unarmed(&mut self, deadline: Tick) {
-        self.move_to_own_home();
-        let kept = match &mut self.state {
-            State::Done { waker } => waker.take(),
+        let kept = match mem::replace(&mut self.state, State::Idle) {
+            State::Done { waker } => waker,
             _ => None,
         };
+        self.move_to_own_home();
         let waker = kept.unwrap_or_else(|| Waker::noop().clone());
         if let Err(waker) = self.arm(deadline, waker) {
             self.state = State::Done { waker: None };
