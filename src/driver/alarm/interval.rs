@@ -156,13 +156,10 @@ impl AlarmTimer {
     /// that is between the alarm and twice as long after it, so it seldom moves. If no alarm is set, it
     /// is taken away, so that it does not wake an idle runtime.
     pub(super) fn watch(&mut self, target: Tick) {
+        let latest = target.saturating_add(2 * WATCH);
         let at = match target {
             Tick::NEVER => Tick::ZERO,
-            _ if target < self.watched_at
-                && self.watched_at <= target.saturating_add(2 * WATCH) =>
-            {
-                return;
-            }
+            _ if target < self.watched_at && self.watched_at <= latest => self.watched_at,
             _ => target.saturating_add(WATCH),
         };
         if at != self.watched_at {
