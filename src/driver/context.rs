@@ -18,8 +18,7 @@
 //! | none | `block_in_place`, `spawn_blocking`, any other thread | the current handle's |
 //!
 //! Index 0 proves nothing, because a thread that gave its worker away may drive a current-thread
-//! runtime. So the first worker asks for the handle each time. (If it has entered another runtime, it
-//! does what Tokio's own timers do.)
+//! runtime. So the first worker asks for the handle each time.
 //!
 //! # Ground rules
 //!
@@ -81,8 +80,6 @@ thread_local! {
     static HOME: Cell<Option<Arc<Home>>> = const { Cell::new(None) };
 }
 
-/// Whose timer it is.
-///
 /// Returns the runtime that a timer of the free functions belongs to, and starts that runtime's driver
 /// if necessary.
 ///
@@ -157,8 +154,6 @@ fn by_unusual_handle(handle: &Handle) -> runtime::Id {
     here
 }
 
-/// Where a timer is armed.
-///
 /// Returns this thread's home in the driver of this runtime, or `None` if the driver has ended.
 #[inline]
 pub(super) fn home_in(runtime: runtime::Id) -> Option<Arc<Home>> {

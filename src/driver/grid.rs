@@ -2,8 +2,7 @@
 //!
 //! Tokio fires at whole milliseconds since the runtime was built, and does not say when that was.
 //! So once a driver's task is spawned, the driver asks Tokio, through a probe, which of given
-//! deadlines Tokio has reached. The latest deadline that it has reached is the start of one of its
-//! milliseconds, and the others follow at intervals of one millisecond.
+//! deadlines Tokio has reached. The latest of those is the start of one of its milliseconds.
 
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{AtomicU64, Ordering};

@@ -1,17 +1,11 @@
 //! A driver: the shards and the alarm that fire the timers of one runtime, from its opening to its
 //! closing.
 //!
-//! # Ground rules
-//!
-//! * **A timer holds a reference to its [`Home`], not to its driver**, because the count of a home
-//!   is usually written by its own worker only. A home refers to its driver without keeping it
-//!   alive: the driver lives as long as its service and its handles. What is left of a closed driver
-//!   is freed with the last timer or handle, except that a thread keeps its last home, which is empty
-//!   by then, until it gets another home or ends.
-//! * **A driver closes with its task.** The task owns the driver's `Service`, whose drop closes the
-//!   driver. (A service is dropped without a task if another thread installs a driver for the same
-//!   runtime first. If a hook of the runtime panics while the task is spawned, Tokio never polls the
-//!   task, and the driver closes at once.)
+//! **A timer holds a reference to its [`Home`], not to its driver**, because the count of a home is
+//! usually written by its own worker only. A home refers to its driver without keeping it alive: the
+//! driver lives as long as its service and its handles. What is left of a closed driver is freed with
+//! the last timer or handle, except that a thread keeps its last home, which is empty by then, until it
+//! gets another home or ends.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -176,8 +170,7 @@ impl Home {
     /// `next` after that (a pass, or re-arming after a cancel) re-arms the alarm afterwards.
     ///
     /// The second comparison alone would do. The first reads only the shard's own cache line, and
-    /// decides for every timer on the fast path. Of many timers that are due together, only the first
-    /// takes the alarm's mutex, because the others find `armed_for` early enough.
+    /// decides for every timer on the fast path.
     #[inline(always)]
     pub(super) fn ensure_alarm(&self, when: Tick) {
         if when < self.shard.fast_path_from() && when < self.alarm.armed_for() {

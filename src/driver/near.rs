@@ -26,8 +26,6 @@
 //! not have read its clock since. Then, and on threads outside the runtime, the probe asks Tokio.
 //!
 //! **A driver with a configured tick has no fast path**, because its deadlines have to be rounded.
-//! (Rounding in every poll and reset instead, before the fast path, would cost all other drivers
-//! a few instructions for each.)
 //!
 //! A race remains. Until a pass has re-armed the alarm, a timer that is due within a millisecond
 //! (or already, if the pass is late) may take the fast path. It fires in that pass or the next,

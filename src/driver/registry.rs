@@ -34,8 +34,7 @@ fn remove_closed() {
 }
 
 /// Returns the driver that the free functions use in this runtime, and starts it if need be. In a
-/// runtime that has ended, or is about to, that driver has shut down, too. (A hook that panics
-/// while the task is spawned also leaves a closed driver, for a moment.)
+/// runtime that has ended, or is about to, that driver has shut down, too.
 #[track_caller]
 pub(crate) fn driver_of(handle: &Handle) -> Arc<Driver> {
     match find(handle.id()) {
@@ -86,7 +85,8 @@ impl Drop for Spawning<'_> {
     }
 }
 
-/// Keeps a driver running. The driver task owns it, and its drop closes the driver.
+/// Keeps a driver running. The driver task owns it, and its drop closes the driver. (It is dropped
+/// without a task if another thread installs a driver for the same runtime first.)
 struct Service(Arc<Driver>);
 
 impl Service {

@@ -13,8 +13,6 @@
 //!
 //! # Ground rules
 //!
-//! * **Polling again with the same waker takes no lock.** It costs a load and a comparison of
-//!   wakers.
 //! * **Change the entry first and the alarm second**: see `Home::ensure_alarm`.
 //! * **Drop wakers last**, because that runs user code, which may panic.
 //!
@@ -107,8 +105,7 @@ impl Timer {
     }
 
     /// Gives an unplaced timer this thread's home in the driver of its runtime, and checks there for
-    /// timers that are late or due soon. So a multi-thread runtime that keeps arming timers fires them
-    /// on time, even if it rarely gets to poll Tokio's time driver.
+    /// timers that are late or due soon (see `pass.rs`).
     #[inline(always)]
     fn place(&mut self) {
         let Timer::Unplaced { runtime, made_at } = *self else {

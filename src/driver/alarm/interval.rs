@@ -66,7 +66,6 @@ pub(in crate::driver) struct AlarmTimer {
     watchdog: Pin<Box<Sleep>>,
     /// When the watchdog fires, or fired last, or [`Tick::ZERO`] if it is not set.
     watched_at: Tick,
-    /// The timerfd, which fires for deadlines that are at most [`TIMERFD_RANGE`] ahead.
     timerfd: Option<Descriptor>,
     /// When the timerfd expires, or [`Tick::NEVER`] if that is not known.
     pub(super) set_to: Tick,
@@ -75,8 +74,7 @@ pub(in crate::driver) struct AlarmTimer {
     runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
-    /// The target that the interval or the timerfd was last set for, or [`Tick::NEVER`] if neither is
-    /// set.
+    /// See the table in `alarm/mod.rs`.
     pub(super) set_for: Tick,
 }
 
@@ -85,8 +83,7 @@ impl AlarmTimer {
     ///
     /// # Panics
     ///
-    /// Panics under the same conditions as `tokio::time::interval`: outside a runtime, and in a
-    /// runtime without timers.
+    /// Panics outside a runtime, and in a runtime without timers.
     #[track_caller]
     pub(in crate::driver) fn new(runtime: &Handle, timerfd: Option<Descriptor>) -> Self {
         let _unseen = spans::unseen();
@@ -107,19 +104,16 @@ impl AlarmTimer {
         }
     }
 
-    /// Notes that one of the two sources has fired: neither counts as set any more, because one's wake-up
-    /// may be mistaken for the other's.
+    /// Notes that one of the two sources has fired: neither counts as set any more.
     pub(super) fn forget_all(&mut self, not_before: Tick) {
         self.set_for = Tick::NEVER;
         self.set_to = Tick::NEVER;
         self.not_before = not_before;
     }
 
-    /// Sets the timerfd for `target` and returns `None`. Its expiry will wake the waker, but this call
-    /// never does. Leaves the timerfd alone if it has expired and its wake-up was not delivered yet.
-    ///
-    /// Otherwise returns when the interval must fire: at the target if there is no timerfd or setting it
-    /// failed, or, for a target out of range, [`TIMERFD_RANGE`] before it, to set the timerfd then.
+    /// Sets the timerfd for `target` and returns `None`. This call never wakes the waker. Otherwise
+    /// returns when the interval must fire: at the target if there is no timerfd or setting it failed,
+    /// or, for a target out of range, [`TIMERFD_RANGE`] before it.
     pub(super) fn set_timerfd(&mut self, target: Tick, now: Tick) -> Option<Tick> {
         let Some(timerfd) = &mut self.timerfd else {
             return Some(target);
@@ -179,9 +173,8 @@ impl AlarmTimer {
         is_reached
     }
 
-    /// Returns `true` if Tokio has reached `fires_at`, or if the clock passed it at
-    /// least a millisecond ago. Tokio's time is never ahead of the clock, and is behind it until
-    /// Tokio reads the clock again.
+    /// Returns `true` if Tokio, whose time is never ahead of the clock, has reached `fires_at`, or if the
+    /// clock passed it at least a millisecond ago.
     pub(in crate::driver) fn has_reached(&mut self, fires_at: Tick) -> bool {
         match now_if_current(&self.runtime).map(Tick::of) {
             Some(now) if now < fires_at => false,
@@ -204,8 +197,7 @@ fn poll_sleep(mut sleep: Pin<&mut Sleep>, at: Tick, waker: &Waker) -> Poll<()> {
 
 /// Resets and polls a timer of Tokio's, which may fire the alarm on this thread. Returns `true` if the
 /// timer is pending. Nothing is armed if Tokio panics: a subscriber of its spans panics, or its time
-/// driver has ended. (A driver is closed before that, except if a waker delays the drop of the driver
-/// task.)
+/// driver has ended (see `Alarm::ask`).
 fn arming<R>(tokio: impl FnOnce() -> Poll<R>) -> bool {
     let _unseen = spans::unseen();
     ARMING.with(|arming| arming.set(true));

@@ -3,8 +3,7 @@
 //!
 //! The alarm is a `tokio::time::Interval`, and with high resolution also a timerfd (both are in
 //! `interval.rs`). Its waker runs an expiry pass. Tokio calls that waker on the thread that polls
-//! Tokio's drivers, and does not hold its timer lock then. (But no other worker can poll Tokio's
-//! drivers before the pass is over, as with Tokio's own expiry.)
+//! Tokio's drivers, and does not hold its timer lock then.
 //!
 //! **Why does the pass run in the alarm's waker, and not in the driver task?** A task that is woken
 //! waits in a run queue, which may be long. If the worker that owns the queue blocks, the task
@@ -44,7 +43,7 @@
 //!   which deadlines it has reached.** Tokio's own locks are taken under it, and atomics of shards
 //!   are read and written. Lock no shard under it, and enter a runtime under it only to read its
 //!   clock. Nothing may unwind between the store of `armed_for` and the arming: a panic of Tokio's
-//!   is caught in `AlarmTimer::arm_interval`, and setting the timerfd reports an error instead of
+//!   is caught when the interval is armed, and setting the timerfd reports an error instead of
 //!   panicking.
 //! * **Record that the alarm fired before taking any lock, and consume the record before comparing
 //!   the target with what is armed.** Only the record shows that the alarm is no longer set.
@@ -280,8 +279,7 @@ impl Alarm {
     /// `fires_at`, which is not before the present time. Two facts make the fast path safe. Such a
     /// timer cannot move the alarm, because its deadline is not before the target. And it needs no
     /// rounding: either resolution is high, or it stays at least a millisecond ahead until the
-    /// alarm fires. (With a configured tick, or if the clock may be paused, no timer takes the fast
-    /// path.)
+    /// alarm fires.
     fn fast_path_after(&self, fires_at: Tick) -> Tick {
         if self.settings.tick.is_some() || self.may_pause() {
             Tick::NEVER

@@ -25,9 +25,8 @@ impl Placed {
         }
     }
 
-    /// Arms the timer for the tick at which it fires (see `near.rs`). If a shard refuses that tick,
-    /// because its clock has reached it, computes another. Gives the waker back if the timer is
-    /// due, or if the driver has shut down.
+    /// Arms the timer for the tick at which it fires (see `near.rs`). Gives the waker back if the timer
+    /// is due, or if the driver has shut down.
     pub(super) fn arm(&mut self, deadline: Tick, mut waker: Waker) -> Result<(), Waker> {
         let mut tried = Tick::ZERO;
         // If a tick was refused, the clock of a shard has reached it, and the timer is due unless
@@ -62,10 +61,6 @@ impl Placed {
     /// Arms the timer in its own shard or, if that stays busy, in the first free one, which becomes
     /// its own until the timer is armed again on a bound worker. Waits only while all shards are
     /// busy. Gives the waker back if the shard refuses.
-    ///
-    /// Spinning for its own shard alone is not enough: if a pass runs on the same processor as this
-    /// thread, the pass is preempted again and again while it holds the lock, so arming would wait
-    /// for milliseconds while a million timers fire.
     #[cold]
     fn arm_anywhere(&mut self, when: Tick, mut waker: Waker) -> Result<(), Waker> {
         let Some(driver) = self.home.driver.upgrade() else {
@@ -168,9 +163,9 @@ impl Placed {
         }
     }
 
-    /// Arms a timer without a poll, if it is not armed or its shard does not admit it any more. As with Tokio, a timer that is reset elapses without a poll,
-    /// and wakes the task whose waker was kept. (If it fired and was not polled since, there is no
-    /// such waker, but firing has woken the task already.)
+    /// Arms a timer without a poll, which is not armed or has fired. As with Tokio, a timer that is reset
+    /// elapses without a poll, and wakes the task whose waker was kept. (If it fired and was not polled
+    /// since, there is no such waker, but firing has woken the task already.)
     #[cold]
     fn reset_unarmed(&mut self, deadline: Tick) {
         let kept = match mem::replace(&mut self.state, State::Idle) {
