@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::future::Ready;
 use std::hash::Hash;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
 
 use wheel::ext::io::TimeoutStream;
 use wheel::{Builder, DelayQueue, Handle as Timers, Interval, Sleep, Timeout, TimingWheel};
@@ -23,18 +24,14 @@ macro_rules! assert_are {
     };
 }
 
-/// Checks the traits of a value, such as a future whose type has no name.
+/// Checks the traits of what a function that is never called returns, such as a future whose type has no name.
 macro_rules! assert_future_is {
-    ($value:expr, $($trait:ident)&+) => {
-        const _: fn() = || {
+    ($($trait:ident)&+: |$argument:ident: $type:ty| $value:expr) => {
+        const _: fn($type) = |$argument| {
             fn is<T: $($trait +)+>(_: &T) {}
             is(&$value);
         };
     };
-}
-
-fn todo<T>() -> T {
-    unimplemented!("only its type matters")
 }
 
 /// A value that is not `Sync`.
@@ -50,13 +47,10 @@ assert_are! {
         timing_wheel::Rescheduled<u8>, delay_queue::Key, delay_queue::Expired<u8>;
 }
 
-assert_future_is!(todo::<DelayQueue<u8>>().next(), Send & Sync & Unpin);
-assert_future_is!(todo::<Interval>().tick(), Send & Sync);
-assert_future_is!(async { wheel::sleep(todo()).await }, Send & Sync);
-assert_future_is!(
-    async { wheel::timeout(todo(), wheel::sleep(todo())).await },
-    Send & Sync
-);
+assert_future_is!(Send & Sync & Unpin: |queue: &mut DelayQueue<u8>| queue.next());
+assert_future_is!(Send & Sync: |interval: &mut Interval| interval.tick());
+assert_future_is!(Send & Sync: |long: Duration| async { wheel::sleep(long).await });
+assert_future_is!(Send & Sync: |long: Duration| async { wheel::timeout(long, wheel::sleep(long)).await });
 
 #[cfg(feature = "stream")]
 mod stream {
