@@ -103,26 +103,14 @@ pub fn with_workers(workers: usize) -> Builder {
     builder
 }
 
-/// Stands in for Tokio's method of this name in builds without tokio's `test-util`. Tests that pause a clock are compiled
-/// only with tokio-wheel's feature `test-util`, which turns on Tokio's. Then Tokio's own method takes precedence. Without
-/// this trait, `support` would need a feature of its own, which tokio-wheel's public feature would have to name.
-#[allow(dead_code, reason = "unused if tokio has the method")]
-trait StartPaused {
-    fn start_paused(&mut self, _: bool) -> &mut Self {
-        unimplemented!("a clock can be paused only with the feature `test-util`")
-    }
-}
-
-impl StartPaused for Builder {}
-
-/// Builds a runtime whose clock is paused, and whose blocking threads are [`QUIET`]. Needs the feature `test-util`.
+/// Builds a runtime whose clock is paused, and whose blocking threads are [`QUIET`].
 pub fn paused() -> Runtime {
     let mut builder = with_workers(0);
     builder.start_paused(true).thread_name(QUIET);
     builder.build().unwrap()
 }
 
-/// Builds a paused runtime, and reports its clock's time at each return from a park. Needs the feature `test-util`.
+/// Builds a paused runtime, and reports its clock's time at each return from a park.
 pub fn watched() -> (Runtime, mpsc::Receiver<Instant>) {
     let (log, seen) = mpsc::channel();
     let mut builder = with_workers(0);
