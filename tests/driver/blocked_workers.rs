@@ -46,6 +46,7 @@ fn a_runtime_that_was_blocked_fires_all_that_it_missed_once_and_nothing_early() 
     current_thread().block_on(async {
         let arm = |millis| watched(sleep(ms(millis)));
         let before: Vec<_> = (1..=200).filter_map(arm).collect();
+        // In real time: while a thread blocks, a paused clock does not move.
         thread::sleep(ms(250));
         let after: Vec<_> = (1..=50).filter_map(arm).collect();
         sleep(ms(51)).await;

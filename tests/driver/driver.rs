@@ -20,14 +20,16 @@ fn a_timer_armed_on_a_foreign_thread_wakes_a_driver_that_sleeps_long() {
         let runtime = multi_thread(2);
         let _guard = runtime.enter();
         drop(support::pending(HOUR));
-        // The driver now sleeps until the hour is over.
-        thread::sleep(ms(50));
+        let is_parked = |worker| runtime.metrics().worker_park_unpark_count(worker) % 2 == 1;
+        eventually("the workers sleep until the hour is over", || {
+            wheel::metrics().snapshot().passes > 0 && (0..2).all(is_parked)
+        });
         futures::executor::block_on(on_time(sleep(ms(5))));
     });
 }
 
 #[test]
-fn arming_on_a_foreign_thread_fires_no_other_timer() {
+fn a_timer_that_a_foreign_thread_finds_due_fires_no_other() {
     within(LIMIT, || {
         let runtime = current_thread();
         let (waker, count) = new_count_waker();
@@ -35,12 +37,12 @@ fn arming_on_a_foreign_thread_fires_no_other_timer() {
         assert!(poll(&mut other, &waker).is_pending());
         // Tokio's time passes 5 ms, but no thread drives the runtime when 300 ms are over.
         runtime.block_on(async { tokio::time::sleep(ms(15)).await });
-        thread::sleep(ms(400));
+        // A pass would leave the timers of the last millisecond to Tokio.
+        let due = other.deadline() + ms(2);
+        eventually("both are due", || Instant::now() >= due);
         let before = count.get();
-        thread::scope(|scope| {
-            // Tokio's time has passed this deadline, so an alarm that is set for it fires immediately.
-            scope.spawn(|| _ = poll_quietly(&mut late));
-        });
+        let found = thread::scope(|scope| scope.spawn(|| poll_quietly(&mut late)).join());
+        assert!(found.unwrap().is_ready());
         assert_eq!(count.get(), before, "fired by a foreign thread");
         runtime.block_on(join_all([late, other]));
     });
