@@ -3,14 +3,6 @@
 
 use super::prelude::*;
 
-struct Panics;
-
-impl Wake for Panics {
-    fn wake(self: Arc<Self>) {
-        panic!("another library's waker");
-    }
-}
-
 /// The two timers are in Tokio's same millisecond. After that the runtime is quiet, or a task keeps making timers.
 #[test]
 fn timers_fire_after_a_foreign_waker_has_panicked() {
@@ -18,7 +10,7 @@ fn timers_fire_after_a_foreign_waker_has_panicked() {
         let runtime = with_workers(2).build().unwrap();
         let _guard = runtime.enter();
         let deadline = Instant::now() + ms(300);
-        let panics = Waker::from(Arc::new(Panics));
+        let panics = OnWake::waker(|| panic!("another library's waker"));
         let _foreign = armed_with(Box::pin(tokio::time::sleep_until(deadline)), &panics);
         let _behind_it = armed(T::boxed(ms(300)));
         // One worker is not parked meanwhile.
