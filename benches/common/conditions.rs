@@ -11,7 +11,7 @@ use crate::process::{TICK, times};
 use crate::{line, median, range};
 
 /// How many processors other programs may use before results are marked as doubtful.
-pub const QUIET: f64 = 0.2;
+const QUIET: f64 = 0.2;
 
 /// The limit between the two kinds of transfer, in nanoseconds. Transfers between hyper-threads of one core take less, those
 /// between cores take more.
@@ -51,11 +51,7 @@ impl Conditions {
 
     /// Returns the mark for each cell of a table, which is empty if no other programs were busy.
     pub fn mark(&self) -> &'static str {
-        if self.busy().unwrap_or(0.0) < QUIET {
-            ""
-        } else {
-            " !"
-        }
+        mark(self.busy().unwrap_or(0.0))
     }
 
     /// Prints a warning if other programs were busy. Call this before a table whose cells have the [mark](Self::mark).
@@ -92,6 +88,11 @@ impl Display for Conditions {
             "\nA cache line took {middle:.0} ns from one processor to another ({least:.0}–{most:.0} ns; as between {place})."
         )
     }
+}
+
+/// Returns the mark for what was measured while other programs used this many processors.
+pub fn mark(busy: f64) -> &'static str {
+    if busy < QUIET { "" } else { " !" }
 }
 
 /// Returns the seconds that other processes, interrupts and the host's other guests used: the time of all processors

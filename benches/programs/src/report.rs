@@ -1,6 +1,6 @@
 //! The table: a row per program, of the same name however many workers there are, and columns for the sides.
 
-use common::conditions::QUIET;
+use common::conditions::mark;
 use common::table::{factor, markdown, number, rate, time};
 use common::{median, range};
 
@@ -35,7 +35,9 @@ pub(crate) fn print(rows: &[Row<'_>]) {
         let tokio = &sides[0].1;
         let runs_on = |side| sides.iter().find(|(one, _)| *one == side);
         let cell = |side, show: &dyn Fn(&[Run]) -> String| {
-            number(runs_on(side).map_or("–".to_owned(), |(_, runs)| show(runs) + mark(runs)))
+            number(runs_on(side).map_or("–".to_owned(), |(_, runs)| {
+                show(runs) + mark(middle(runs, |run| run.others))
+            }))
         };
         let rates = shown.iter().map(|&side| match side {
             Side::Tokio => cell(side, &|runs| rate(middle(runs, |run| run.rate))),
@@ -51,12 +53,8 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     println!("{table}\n\n{LEGEND}");
 }
 
-fn values(runs: &[Run], value: fn(&Run) -> f64) -> Vec<f64> {
-    runs.iter().map(value).collect()
-}
-
 fn middle(runs: &[Run], value: fn(&Run) -> f64) -> f64 {
-    median(&values(runs, value))
+    median(&runs.iter().map(value).collect::<Vec<_>>())
 }
 
 /// Formats the median of the rounds' ratios, and their range.
@@ -68,13 +66,4 @@ fn ratio(runs: &[Run], tokio: &[Run], value: fn(&Run) -> f64) -> String {
     let (least, most) = range(&ratios);
     let [median, least, most] = [median(&ratios), least, most].map(factor);
     format!("{median} ({least}–{most})")
-}
-
-/// Returns the mark for what was measured while other programs were busy.
-fn mark(runs: &[Run]) -> &'static str {
-    if middle(runs, |run| run.others) < QUIET {
-        ""
-    } else {
-        " !"
-    }
 }
