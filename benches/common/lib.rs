@@ -4,6 +4,7 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write as _};
 use std::process::exit;
 use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
@@ -40,6 +41,14 @@ pub fn alternate(rounds: usize, implementations: usize) -> impl Iterator<Item = 
 /// Returns the number of processors, or 1 if it is not known.
 pub fn processors() -> usize {
     available_parallelism().map_or(1, usize::from)
+}
+
+/// Keeps this thread's processor busy for this time.
+pub fn compute(time: Duration) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
 }
 
 /// Returns names for the command line, with their descriptions.

@@ -20,7 +20,6 @@ mod probes;
 
 use std::env;
 use std::future::pending;
-use std::hint;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -32,7 +31,7 @@ use clap::Parser;
 use common::conditions::Conditions;
 use common::process::numbers;
 use common::table::{Spread, markdown, number, time};
-use common::{alternate, println};
+use common::{alternate, compute, println};
 use timers::{Alt, Timers, Tokio, Wheel};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
@@ -213,13 +212,6 @@ fn run<T: Timers>(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn spin(work: Duration) {
-    let begun = Instant::now();
-    while begun.elapsed() < work {
-        hint::spin_loop();
-    }
-}
-
 /// Spawns the tasks, each of which arms its timeout at once.
 fn spawn_all<T: Timers>(
     options: &Options,
@@ -242,7 +234,7 @@ fn spawn_all<T: Timers>(
                 let remaining = deadline.saturating_duration_since(Instant::now());
                 let timeout = T::timeout(remaining, pending::<()>());
                 assert!(timeout.await.is_err(), "nothing answers");
-                spin(work);
+                compute(work);
                 if shared.done.fetch_add(1, Ordering::Relaxed) + 1 == count {
                     let nanos = start.elapsed().as_nanos() as u64;
                     shared.done_at.store(nanos, Ordering::Release);

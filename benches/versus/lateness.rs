@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use common::compute;
 use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -13,7 +14,7 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use crate::benchmark::{Measured, Value};
-use crate::stage::{Stage, WORKERS, compute, worker_cpu};
+use crate::stage::{Stage, WORKERS, worker_cpu};
 
 /// How long each task sleeps in all.
 const TIME: Duration = Duration::from_millis(1_500);

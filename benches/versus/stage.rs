@@ -156,14 +156,6 @@ pub(crate) fn each_after(count: usize, start: impl FnOnce(), mut run: impl FnMut
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// Keeps this thread's processor busy for this time.
-pub(crate) fn compute(time: Duration) {
-    let until = Instant::now() + time;
-    while Instant::now() < until {
-        std::hint::spin_loop();
-    }
-}
-
 /// Returns the same random numbers for every implementation.
 pub(crate) fn seeded() -> SmallRng {
     SmallRng::seed_from_u64(0x7143)
