@@ -189,12 +189,7 @@ fn run<T: Timers>(options: &Options) -> Result<()> {
     }
     let done = start + Duration::from_nanos(shared.done_at.load(Ordering::Acquire));
     // A blocked worker may keep others waiting that long.
-    let blocked = if options.blocks {
-        BLOCK
-    } else {
-        Duration::ZERO
-    };
-    let over = middle.max(done + blocked);
+    let over = middle.max(done + BLOCK * u32::from(options.blocks));
     thread::sleep(over.saturating_duration_since(Instant::now()) + 10 * AFTER);
     let waits = [echo.stop(), call.stop(), sleeps.waits(), beforehand.waits()];
     let [echoes, calls, sleeps, beforehand] = waits.map(|waits| between(waits, first, over));
@@ -212,7 +207,7 @@ fn run<T: Timers>(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Spawns the tasks, each of which arms its timeout at once.
+/// Spawns the tasks, each of which arms its timeout immediately.
 fn spawn_all<T: Timers>(
     options: &Options,
     count: usize,
