@@ -68,8 +68,8 @@
 //!   Linux, [high resolution](docs::high_resolution) lowers the median to tens of microseconds.
 //! * Runtimes with Tokio's unstable `enable_alt_timer` are [not
 //!   supported](docs::compatibility#runtimes). No error says so.
-//! * A task that enters another runtime and then blocks on a timer can hang, because the timer belongs
-//!   to [the task's own runtime](docs::guarantees#which-runtime-a-timer-belongs-to). Use
+//! * A task that enters another runtime and then blocks on a timer can hang, because the timer may
+//!   belong to [the task's own runtime](docs::guarantees#which-runtime-a-timer-belongs-to). Use
 //!   [`wheel::Handle::current()`](Handle::current) after `enter`.
 //! * [Huge numbers of timers, and deadlines centuries ahead](docs::guarantees#limits).
 //!
