@@ -11,7 +11,7 @@ use super::raw::RawWheel;
 ///
 /// Deadlines and the clock of the wheel are numbers of ticks, and you decide how long a tick is. Time
 /// passes only when you call [`advance`](Self::advance), for example in a
-/// [loop that reads a clock](crate::docs::recipes#timingwheel-without-a-runtime).
+/// loop that reads a clock, as in the repository's example `wheel_alone`.
 ///
 /// Inserting, removing and rescheduling take constant time on average, however many entries there are.
 /// The [module page](crate::timing_wheel) describes the data structure.
