@@ -11,6 +11,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 pub mod conditions;
 pub mod line;
 pub mod machine;
+pub mod probe;
 pub mod process;
 pub mod table;
 

@@ -15,11 +15,13 @@
 //! cargo run --release -p gateway                                             # a minute and a half
 //! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway            # with Tokio's alternative timer
 //! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway -- --workers 16
+//! cargo run --release -p gateway -- --stalled 20000 --rate 1000 --seconds 6  # a backend stops answering; `stall.rs`
 //! ```
 
 mod gateway;
 mod outside;
 mod server;
+mod stall;
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -34,6 +36,7 @@ use common::conditions::Conditions;
 use common::process::cpu_time;
 use common::table::{Spread, factor, markdown, number, time};
 use common::{alternate, median, println, processors};
+use hyper_util::server::conn::auto::Builder;
 use timers::{Alt, Timers as _, Tokio, Wheel};
 
 use crate::server::Stack;
@@ -42,6 +45,8 @@ use crate::server::Stack;
 const BACKENDS: u64 = 4;
 /// Clients that stop in the middle of a head.
 const SILENT: u64 = 3;
+/// How long before their deadline the last of the requests that stall are sent.
+const REST: Duration = Duration::from_millis(500);
 const CALL_TIMEOUT: Duration = Duration::from_millis(250);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection may take for the head of its next request.
@@ -61,6 +66,9 @@ struct Options {
     /// Requests per second
     #[arg(long, default_value_t = 2_000)]
     rate: u64,
+    /// Requests that need a backend which does not answer, and have one deadline
+    #[arg(long, default_value_t = 0)]
+    stalled: u64,
     /// Workers of the gateway [default: one per processor]
     #[arg(long)]
     workers: Option<usize>,
@@ -95,6 +103,8 @@ struct Tally {
     /// Connections that the timer for heads closed.
     timed_out: Count,
     requests: Count,
+    /// Requests that stalled in time before their deadline.
+    stalled: Count,
     /// Calls whose answer is part of the answer to a request, and those that the timeout ended.
     answered: Count,
     call_fired: Count,
@@ -111,6 +121,15 @@ const VALUES: [&str; 5] = [
     "CPU time per request",
 ];
 type Values = [f64; VALUES.len()];
+
+/// What is measured if requests stall, from their deadline until the last of them is answered, except CPU time.
+const OUTAGE: [&str; VALUES.len()] = [
+    "health, longest",
+    "health, p99",
+    "added to the slowest backend, p99",
+    "last stalled request answered",
+    "CPU time per request",
+];
 
 fn main() -> Result<()> {
     let options = Options::parse();
@@ -135,7 +154,9 @@ fn main() -> Result<()> {
     let ratios = names.clone().skip(1).map(|name| format!("{name} ÷ tokio"));
     let header = names.map(str::to_owned).chain(ratios);
     let mut table = markdown(["measured".to_owned()].into_iter().chain(header));
-    for (at, what) in VALUES.into_iter().enumerate() {
+    let (rate, stalled) = (options.rate, options.stalled);
+    let measured = if stalled > 0 { OUTAGE } else { VALUES };
+    for (at, what) in measured.into_iter().enumerate() {
         let values = |side: &Vec<Values>| side.iter().map(|run| run[at]).collect::<Vec<_>>();
         let times = runs.iter().map(|side| time(median(&values(side))) + mark);
         let ratios = runs[1..].iter().map(|side| {
@@ -147,9 +168,9 @@ fn main() -> Result<()> {
         table.add_row([what.into()].into_iter().chain(cells));
     }
     println!("{table}\n\n{spread}");
-    let (rate, workers) = (options.rate, options.workers.unwrap_or(processors()));
+    let workers = options.workers.unwrap_or(processors());
     println!(
-        "{rate} requests per second, each with {BACKENDS} calls, {workers} workers. {conditions}"
+        "{rate} requests per second, each with {BACKENDS} calls, {stalled} that stall, {workers} workers. {conditions}"
     );
     println!("All counts are as expected, and no timer fired early.");
     Ok(())
@@ -173,21 +194,24 @@ fn run<T: Stack>(options: &Options) -> Result<Values> {
     let runtime = T::runtime(options.workers.unwrap_or(processors()));
     let ports = numbers()?.into_iter().map(|port| port as u16).collect();
     let routes = gateway::routes::<T>(ports, Arc::clone(&tally));
-    let gateway = {
-        let _guard = runtime.enter();
-        server::start::<T>(routes, HEAD_TIMEOUT, Arc::clone(&tally))?
+    let start = |version| {
+        let (_guard, tally) = (runtime.enter(), Arc::clone(&tally));
+        server::start::<T>(routes.clone(), HEAD_TIMEOUT, tally, version)
     };
+    let (gateway, http2) = (start(Builder::http1_only)?, start(Builder::http2_only)?);
     let before = cpu_time().context("/proc/self/stat")?;
-    writeln!(outside.stdin.take().context("its input")?, "{gateway}")?;
+    let mut input = outside.stdin.take().context("its input")?;
+    writeln!(input, "{gateway} {http2}")?;
     let measured = numbers()?;
     ensure!(outside.wait()?.success(), "the clients failed");
     let cpu = cpu_time().context("/proc/self/stat")? - before;
-    let [received, early, p50, p99, added_p50, added_p99] = measured[..] else {
+    let [received, early, first, second, third, fourth] = measured[..] else {
         anyhow::bail!("the clients printed {measured:?}");
     };
     check(options, &tally, received as u64, early as u64)?;
-    let cpu = 1e9 * cpu.as_secs_f64() / options.requests() as f64;
-    Ok([p50, p99, added_p50, added_p99, cpu])
+    let requests = options.requests() + options.stalled;
+    let cpu = 1e9 * cpu.as_secs_f64() / requests as f64;
+    Ok([first, second, third, fourth, cpu])
 }
 
 /// Returns an error if a count is not what it must be.
@@ -201,6 +225,7 @@ fn check(options: &Options, tally: &Tally, received: u64, early: u64) -> Result<
     let (exactly, at_least) = (|count| count..=count, |count| count..=u64::MAX);
     for (what, expected, found) in [
         ("requests", exactly(requests), tally.requests.get()),
+        ("stalled", exactly(options.stalled), tally.stalled.get()),
         ("answered calls", exactly(tally.answered.get()), received),
         (
             "calls that timed out",

@@ -7,10 +7,10 @@
 
 use std::future::pending;
 use std::io::stdin;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use axum::Router;
@@ -18,44 +18,51 @@ use axum::extract::Path;
 use axum::http::{StatusCode, Uri};
 use axum::routing::get;
 use common::println;
-use hdrhistogram::Histogram;
-use http_body_util::{BodyExt as _, Empty};
-use hyper::body::Bytes;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use common::probe::{Wait, between, quantile};
+use http_body_util::BodyExt as _;
+use hyper_util::server::conn::auto::Builder;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use timers::{Timers as _, Tokio};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
+use crate::server::{Http, client};
+use crate::stall::Stall;
 use crate::{BACKENDS, CALLS_PER_NEVER, HEAD_TIMEOUT, Options, REQUEST_TIMEOUT, SILENT, server};
 
 /// The mean time of a backend. The times are distributed exponentially.
 const MEAN: Duration = Duration::from_millis(3);
 const LONGEST: Duration = Duration::from_millis(100);
 /// Much longer than the last request takes.
-const GIVE_UP: Duration = Duration::from_secs(30);
-
-type Http = Client<HttpConnector, Empty<Bytes>>;
+pub(crate) const GIVE_UP: Duration = Duration::from_secs(30);
+/// Shorter than the gateway waits for a head.
+pub(crate) const POOL_IDLE: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let runtime = Tokio::runtime(1);
     let _guard = runtime.enter();
     // Much longer than the gateway keeps a connection that it does not use.
-    let backend = |_| server::start::<Tokio>(backend(), Duration::from_secs(600), Arc::default());
+    let head = Duration::from_secs(600);
+    let start = server::start::<Tokio>;
+    let backend = |_| start(backend(), head, Arc::default(), Builder::http1_only);
     let backends = (0..BACKENDS).map(backend);
-    let backends = backends.collect::<Result<Vec<SocketAddr>>>()?.into_iter();
-    let ports: Vec<_> = backends.map(|at| at.port().to_string()).collect();
+    let mut backends = backends.collect::<Result<Vec<SocketAddr>>>()?;
+    // The kernel accepts connections, and nobody reads.
+    let stalled = TcpListener::bind(("127.0.0.1", 0))?;
+    backends.push(stalled.local_addr()?);
+    let ports: Vec<_> = backends.iter().map(|at| at.port().to_string()).collect();
     println!("{}", ports.join(" "));
     let mut line = String::new();
     stdin().read_line(&mut line)?;
-    let gateway = line.trim().parse()?;
+    let (gateway, http2) = line.trim().split_once(' ').context("two addresses")?;
+    let (gateway, http2) = (gateway.parse()?, http2.parse()?);
+    let stall = (options.stalled > 0).then(|| Stall::start(options, gateway, http2));
     let mut silent = JoinSet::new();
     (0..SILENT).for_each(|_| _ = silent.spawn(fall_silent(gateway)));
+    let began = Instant::now();
     let requests = send(options, gateway);
     let all = runtime.block_on(async {
         let ended = async { (requests.join_all().await, silent.join_all().await) };
@@ -64,31 +71,32 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let (answers, silent) = all?;
     let early = silent.into_iter().collect::<Result<Vec<_>>>()?;
     let mut early: u64 = early.into_iter().map(u64::from).sum();
-    let (mut received, mut latency, mut added) = (0, Histogram::new(3)?, Histogram::new(3)?);
-    for (number, answer) in answers.into_iter().enumerate() {
-        let (took, answer) = answer?;
+    let (mut received, mut latency, mut added) = (0, Vec::new(), Vec::new());
+    for answer in answers {
+        let (due, took, answer) = answer?;
         let (count, slowest) = answer.unwrap_or_default();
         received += count;
         early += u64::from(answer.is_none() && took < REQUEST_TIMEOUT);
-        // The first second is the warm-up.
-        if number as u64 >= options.rate {
-            let nanos = took.as_nanos() as u64;
-            latency.record(nanos)?;
-            if count == BACKENDS {
-                added.record(nanos.saturating_sub(slowest))?;
-            }
+        latency.push((due, due + took));
+        if count == BACKENDS {
+            let without = took.saturating_sub(Duration::from_nanos(slowest));
+            added.push((due, due + without));
         }
     }
-    let percentiles = |times: &Histogram<u64>| {
-        let [p50, p99] = [0.5, 0.99].map(|part| times.value_at_quantile(part));
-        format!("{p50} {p99}")
+    let values = match stall {
+        Some(stall) => stall?.end(added)?,
+        None => percentiles(latency, began) + &percentiles(added, began),
     };
-    println!(
-        "{received} {early} {} {}",
-        percentiles(&latency),
-        percentiles(&added)
-    );
+    println!("{received} {early}{values}");
     Ok(())
+}
+
+/// Returns the median and the 99th percentile, except those of the first second, which is the warm-up.
+fn percentiles(waits: Vec<Wait>, began: Instant) -> String {
+    let (measured, over) = (began + Duration::from_secs(1), Instant::now());
+    let times = between(waits, measured, over);
+    let [p50, p99] = [0.5, 0.99].map(|share| quantile(&times, share));
+    format!(" {p50} {p99}")
 }
 
 /// Returns the routes of a backend. It answers how many nanoseconds it took.
@@ -105,20 +113,12 @@ fn backend() -> Router {
     Router::new().route("/calls/{number}", get(answer))
 }
 
-/// The time from when a request was due, and what [`ask`] returned.
-type Answer = Result<(Duration, Option<(u64, u64)>)>;
+/// When a request was due, the time from then on, and what [`ask`] returned.
+type Answer = Result<(Instant, Duration, Option<(u64, u64)>)>;
 
 /// Sends all requests from this thread, which is no worker, and does not wait for the answers.
 fn send(options: &Options, gateway: SocketAddr) -> JoinSet<Answer> {
-    let client = Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        // Shorter than the gateway waits for a head.
-        .pool_idle_timeout(HEAD_TIMEOUT / 2)
-        .build({
-            let mut connector = HttpConnector::new();
-            connector.set_nodelay(true);
-            connector
-        });
+    let client = client::<Tokio>(false, POOL_IDLE);
     let gap = Duration::from_secs(1).div_f64(options.rate as f64);
     let (mut requests, mut random) = (JoinSet::new(), SmallRng::seed_from_u64(0));
     let mut due = Instant::now();
@@ -127,8 +127,8 @@ fn send(options: &Options, gateway: SocketAddr) -> JoinSet<Answer> {
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let client = client.clone();
         requests.spawn(async move {
-            let answer = ask(client, gateway, number).await?;
-            Ok((due.elapsed(), answer))
+            let answer = ask(client, gateway, format!("requests/{number}")).await?;
+            Ok((due, due.elapsed(), answer))
         });
     }
     requests
@@ -136,8 +136,12 @@ fn send(options: &Options, gateway: SocketAddr) -> JoinSet<Answer> {
 
 /// Returns how many backends have answered and the nanoseconds of the slowest, or `None` if the gateway's timeout ended
 /// the request.
-async fn ask(client: Http, gateway: SocketAddr, number: u64) -> Result<Option<(u64, u64)>> {
-    let uri: Uri = format!("http://{gateway}/requests/{number}").parse()?;
+pub(crate) async fn ask(
+    client: Http,
+    gateway: SocketAddr,
+    path: String,
+) -> Result<Option<(u64, u64)>> {
+    let uri: Uri = format!("http://{gateway}/{path}").parse()?;
     let answer = client.get(uri).await?;
     let status = answer.status();
     let body = answer.collect().await?.to_bytes();

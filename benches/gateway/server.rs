@@ -14,6 +14,10 @@ use anyhow::Result;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::serve::Listener;
+use http_body_util::Empty;
+use hyper::body::Bytes;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -52,18 +56,36 @@ stacks! {
     Wheel: WheelTimer, wheel::ext::tower::TimeoutLayer<StatusCode>;
 }
 
-/// Listens on a free port until the runtime ends. Returns the address.
+/// A client for HTTP/1, or for HTTP/2 only.
+pub(crate) type Http = Client<HttpConnector, Empty<Bytes>>;
+
+/// Creates a client whose pool closes a connection after it was idle for some time.
+pub(crate) fn client<T: Stack>(is_http2: bool, idle: Duration) -> Http {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    Client::builder(TokioExecutor::new())
+        .http2_only(is_http2)
+        // A backend that stalls never names its limit.
+        .http2_initial_max_send_streams(usize::MAX)
+        .pool_timer(T::Hyper::default())
+        .pool_idle_timeout(idle)
+        .build(connector)
+}
+
+/// Listens on a free port until the runtime ends. Returns the address. A server has one version of HTTP, because no timeout
+/// covers its detection.
 pub(crate) fn start<T: Stack>(
     routes: Router,
     head_timeout: Duration,
     tally: Arc<Tally>,
+    version: fn(Builder<TokioExecutor>) -> Builder<TokioExecutor>,
 ) -> Result<SocketAddr> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
     listener.set_nonblocking(true)?;
     let mut listener = TcpListener::from_std(listener)?;
     let address = listener.local_addr()?;
-    // HTTP/1 only, because no timeout covers the detection of the HTTP version.
-    let mut server = Builder::new(TokioExecutor::new()).http1_only();
+    let mut server = version(Builder::new(TokioExecutor::new()));
+    server.http2().max_concurrent_streams(None);
     let mut http1 = server.http1();
     http1.timer(T::Hyper::default());
     http1.header_read_timeout(head_timeout);

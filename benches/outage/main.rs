@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use common::conditions::Conditions;
+use common::probe::{between, quantile};
 use common::process::numbers;
 use common::table::{Spread, markdown, number, time};
 use common::{alternate, compute, println};
@@ -36,7 +37,7 @@ use timers::{Alt, Timers, Tokio, Wheel};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
-use crate::probes::{Others, SLEEPERS, between, quantile};
+use crate::probes::{Others, SLEEPERS};
 
 /// Time to spawn and arm a task, at most, and time in which the workers come to rest.
 const LEAD: Duration = Duration::from_nanos(4_000);

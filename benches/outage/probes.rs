@@ -3,12 +3,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use common::probe::{Probe, Wait};
 use timers::Timers;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -22,39 +21,6 @@ const EVERY: Duration = Duration::from_micros(500);
 const SLEEP: Duration = Duration::from_millis(1);
 pub(crate) const SLEEPERS: usize = 16;
 
-/// When a request or a timer was due, and when its answer came or the task woke.
-type Wait = (Instant, Instant);
-
-/// A thread that sends requests, until it is asked for their times.
-pub(crate) struct Probe {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Wait>>,
-}
-
-impl Probe {
-    fn start(mut request: impl FnMut() + Send + 'static) -> Self {
-        let stop = Arc::<AtomicBool>::default();
-        let stopped = Arc::clone(&stop);
-        let thread = thread::spawn(move || {
-            let (mut due, mut requests) = (Instant::now(), Vec::new());
-            while !stopped.load(Ordering::Relaxed) {
-                due += EVERY;
-                thread::sleep(due.saturating_duration_since(Instant::now()));
-                request();
-                requests.push((due, Instant::now()));
-            }
-            requests
-        });
-        Probe { stop, thread }
-    }
-
-    /// Ends the thread, and returns when its requests were due and answered.
-    pub(crate) fn stop(self) -> Vec<Wait> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().expect("a probe")
-    }
-}
-
 /// Starts a server in the runtime, and pings it.
 pub(crate) fn echo(runtime: &Handle) -> Result<Probe> {
     let (tell, told) = mpsc::channel();
@@ -62,7 +28,7 @@ pub(crate) fn echo(runtime: &Handle) -> Result<Probe> {
     let mut stream = TcpStream::connect(told.recv()??)?;
     stream.set_nodelay(true)?;
     let mut buffer = [7; 32];
-    Ok(Probe::start(move || {
+    Ok(Probe::start(EVERY, move || {
         stream.write_all(&buffer).expect("a ping");
         stream.read_exact(&mut buffer).expect("an echo");
     }))
@@ -93,7 +59,7 @@ pub(crate) fn call(runtime: &Handle) -> Probe {
             }
         }
     });
-    Probe::start(move || {
+    Probe::start(EVERY, move || {
         request.send(()).expect("a task");
         answers.recv().expect("an answer");
     })
@@ -138,24 +104,4 @@ impl Others {
     pub(crate) fn waits(&self) -> Vec<Wait> {
         self.0.lock().expect("no panic").clone()
     }
-}
-
-/// Returns how long the waits took that were under way then, in nanoseconds, from the shortest to the longest.
-pub(crate) fn between(waits: Vec<Wait>, begin: Instant, end: Instant) -> Vec<u128> {
-    let waits = waits.into_iter();
-    let under_way = waits.filter(|&(due, over)| over >= begin && due <= end);
-    let mut took: Vec<_> = under_way
-        .map(|(due, over)| (over - due).as_nanos())
-        .collect();
-    took.sort_unstable();
-    took
-}
-
-/// Returns the value below which this share of sorted values lies.
-pub(crate) fn quantile(sorted: &[u128], share: f64) -> u128 {
-    let last = sorted.len().saturating_sub(1);
-    sorted
-        .get((last as f64 * share).round() as usize)
-        .copied()
-        .unwrap_or(0)
 }
