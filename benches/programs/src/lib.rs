@@ -92,6 +92,9 @@ struct Count {
     took: Mutex<Vec<u64>>,
 }
 
+/// Timers of [`Load::measure`], which [`armed`] counts unless only the import has changed.
+const SLEEPS: u64 = if cfg!(feature = "import") { 0 } else { 2 };
+
 /// One operation in this many is timed. Reading the clock for each would be a large part of a short operation.
 const TIMED: u64 = 16;
 
@@ -147,9 +150,11 @@ impl Load {
     pub async fn measure(&self, seconds: f64) -> Result<()> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let (before, _) = (self.counts().collect::<Vec<_>>(), self.take_times());
-        let (timers, usage) = (armed(), Usage::now()?);
+        let usage = Usage::now()?;
         tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
         let times = self.take_times();
+        // A queue may arm its only timer before the warm-up ends.
+        let timers = armed().saturating_sub(SLEEPS) as f64 / self.total() as f64;
         let counts = self.counts().zip(before);
         let done: Vec<_> = counts.map(|(now, before)| now - before).collect();
         let stuck = done.iter().filter(|&&done| done == 0).count();
@@ -157,7 +162,7 @@ impl Load {
             stuck == 0,
             "{stuck} tasks completed no operation in {seconds} seconds"
         );
-        usage.print(done.iter().sum(), armed() - timers, times)
+        usage.print(done.iter().sum(), timers, times)
     }
 
     /// Measures, and then stops and joins the tasks. Returns the number of all operations.
@@ -242,9 +247,10 @@ impl Usage {
         Ok(Self(Instant::now(), cpu_time().context("/proc/self/stat")?))
     }
 
-    /// Prints, since `now`: operations per second, and per operation the processor time in ns and tokio-wheel's timers.
-    /// Then the 99th percentile of the times that operations took, or `NaN` if none was timed.
-    pub fn print(&self, operations: u64, timers: u64, mut times: Vec<u64>) -> Result<()> {
+    /// Prints, since `now`: operations per second, and the processor time of an operation in ns. Then how many of
+    /// tokio-wheel's timers the program armed per operation, and the 99th percentile of the times that operations took,
+    /// or `NaN` if none was timed.
+    pub fn print(&self, operations: u64, timers: f64, mut times: Vec<u64>) -> Result<()> {
         let (now, operations) = (Self::now()?, operations as f64);
         times.sort_unstable();
         let p99 = times.get(times.len() * 99 / 100);
@@ -252,7 +258,7 @@ impl Usage {
             "{} {} {} {}",
             operations / (now.0 - self.0).as_secs_f64(),
             (now.1 - self.1).as_secs_f64() * 1e9 / operations,
-            timers as f64 / operations,
+            timers,
             p99.map_or(f64::NAN, |&nanos| nanos as f64)
         );
         Ok(())

@@ -22,7 +22,7 @@ fn main() -> Result<()> {
             simulate_for(Duration::from_secs(1))?;
             let usage = Usage::now()?;
             let (simulations, timers) = simulate_for(Duration::from_secs_f64(seconds))?;
-            usage.print(simulations, timers, Vec::new())
+            usage.print(simulations, timers as f64 / simulations as f64, Vec::new())
         },
         load::no_peer,
     )
