@@ -32,7 +32,7 @@ use common::conditions::Conditions;
 use common::probe::{between, quantile};
 use common::process::numbers;
 use common::table::{Spread, markdown, number, time};
-use common::{alternate, compute, println};
+use common::{alternate, compute, println, range};
 use timers::{Alt, Timers, Tokio, Wheel};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
@@ -124,24 +124,36 @@ fn main() -> Result<()> {
             runs[at].push(values);
             conditions.sample();
         }
-        for ((name, _), runs) in all.iter().zip(runs) {
-            rows.push((*outage, *name, runs));
-        }
+        rows.push((*outage, runs));
     }
     conditions.warn();
     let mark = conditions.mark();
-    let mut table = markdown(["timeouts", "timers"].into_iter().chain(VALUES));
-    for (outage, name, runs) in rows {
-        let cells = VALUES.into_iter().enumerate().map(|(at, what)| {
-            let values: Vec<_> = runs.iter().map(|run| run[at]).collect();
-            number(time(spread.add(what, &values)) + mark)
-        });
-        let names = [outage.into(), name.into()];
-        table.add_row(names.into_iter().chain(cells));
+    let names = all.iter().map(|(name, _)| *name);
+    let mut table = markdown(["timeouts", "measured"].into_iter().chain(names));
+    for (outage, runs) in rows {
+        for (at, what) in VALUES.into_iter().enumerate() {
+            let of = |side: &Vec<Vec<f64>>| side.iter().map(|run| run[at]).collect::<Vec<_>>();
+            let sides: Vec<_> = runs.iter().map(of).collect();
+            let cells = sides.iter().map(|values| {
+                let text = time(spread.add(what, values)) + mark;
+                number(match is_best(values, &sides) {
+                    true => format!("**{text}**"),
+                    false => text,
+                })
+            });
+            table.add_row([outage.into(), what.into()].into_iter().chain(cells));
+        }
     }
     println!("{table}\n\n{spread}");
     println!("{} workers. {conditions}", options.workers);
     Ok(())
+}
+
+/// Whether each round had less than every round of the other implementations.
+fn is_best(values: &[f64], sides: &[Vec<f64>]) -> bool {
+    let (least, most) = range(values);
+    let mut ranges = sides.iter().map(|side| range(side));
+    ranges.all(|other| other == (least, most) || other.0 > most)
 }
 
 /// What the tasks share.

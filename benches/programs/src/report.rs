@@ -9,28 +9,27 @@ use crate::rounds::Run;
 use crate::side::{ALL, Side};
 
 const LEGEND: &str = "\
-Operations per second on Tokio's timers, and ÷ tokio's; CPU time per operation, ÷ tokio's. In parentheses: the lowest and
-the highest ratio of a round. p99 is the 99th percentile of the time of an operation.";
+Operations per second on Tokio's timers, and ÷ tokio's, with the lowest and the highest ratio of a round in parentheses.
+CPU is the CPU time per operation, ÷ tokio's; p99 is the 99th percentile of the time of an operation.";
 
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
 
-/// Prints the table: operations per second on each side, the CPU time of an operation on the last one, and percentiles.
+/// Prints the table: operations per second on each side, the CPU time of an operation, and percentiles.
 pub(crate) fn print(rows: &[Row<'_>]) {
     let mut shown = ALL.to_vec();
     shown.retain(|side| {
         rows.iter()
             .any(|(_, sides)| sides.iter().any(|(one, _)| one == side))
     });
-    let Some(&last) = shown.last() else {
-        return;
+    let named = |what| {
+        shown
+            .iter()
+            .map(move |side| format!("{what}{}", side.name()))
     };
-    let names = shown.iter().map(|side| side.name().to_owned());
-    let tails = names.clone().map(|name| format!("p99, {name}"));
     let header = ["program", "operation"].map(str::to_owned).into_iter();
-    let header = header.chain(names);
-    let header = header.chain([format!("CPU, {}", last.name())]);
-    let mut table = markdown(header.chain(tails).collect::<Vec<_>>());
+    let header = header.chain(named("")).chain(named("CPU, ").skip(1));
+    let mut table = markdown(header.chain(named("p99, ")).collect::<Vec<_>>());
     for (program, sides) in rows {
         let tokio = &sides[0].1;
         let runs_on = |side| sides.iter().find(|(one, _)| *one == side);
@@ -41,14 +40,18 @@ pub(crate) fn print(rows: &[Row<'_>]) {
         };
         let rates = shown.iter().map(|&side| match side {
             Side::Tokio => cell(side, &|runs| rate(middle(runs, |run| run.rate))),
-            _ => cell(side, &|runs| ratio(runs, tokio, |run| run.rate)),
+            _ => cell(side, &|runs| ratio_and_range(runs, tokio)),
         });
-        let cost = cell(last, &|runs| ratio(runs, tokio, |run| run.cpu));
+        let costs = shown[1..].iter().map(|&side| {
+            cell(side, &|runs| {
+                factor(median(&ratios(runs, tokio, |run| run.cpu)))
+            })
+        });
         let tails = shown
             .iter()
             .map(|&side| cell(side, &|runs| time(middle(runs, |run| run.p99))));
         let names = [program.name.into(), program.operation().into()];
-        table.add_row(names.into_iter().chain(rates).chain([cost]).chain(tails));
+        table.add_row(names.into_iter().chain(rates).chain(costs).chain(tails));
     }
     println!("{table}\n\n{LEGEND}");
 }
@@ -57,12 +60,17 @@ fn middle(runs: &[Run], value: fn(&Run) -> f64) -> f64 {
     median(&runs.iter().map(value).collect::<Vec<_>>())
 }
 
-/// Formats the median of the rounds' ratios, and their range.
-fn ratio(runs: &[Run], tokio: &[Run], value: fn(&Run) -> f64) -> String {
+/// Returns each round's ratio.
+fn ratios(runs: &[Run], tokio: &[Run], value: fn(&Run) -> f64) -> Vec<f64> {
     let rounds = runs.iter().zip(tokio);
-    let ratios: Vec<_> = rounds
+    rounds
         .map(|(run, tokio)| value(run) / value(tokio))
-        .collect();
+        .collect()
+}
+
+/// Formats the median of the rounds' ratios of operations per second, and their range.
+fn ratio_and_range(runs: &[Run], tokio: &[Run]) -> String {
+    let ratios = ratios(runs, tokio, |run| run.rate);
     let (least, most) = range(&ratios);
     let [median, least, most] = [median(&ratios), least, most].map(factor);
     format!("{median} ({least}–{most})")
