@@ -1,6 +1,6 @@
 //! Runs published crates, and programs with timers of their own, under load: on Tokio, on Tokio's alternative timer, and on
-//! tokio-wheel, by changing the import or by patching the whole dependency tree. Except one line of hydra, all are built from
-//! the same sources and one lock file.
+//! tokio-wheel, by changing the import or by patching the whole dependency tree. All are built from the same sources and one
+//! lock file.
 //!
 //! ```text
 //! cargo run --release --manifest-path benches/programs/Cargo.toml                  # builds all programs, prints the table

@@ -30,7 +30,6 @@ pub(crate) const ALL: &[Program] = programs! {
     "acton", "acton", 64, "acton-reactive", "`ask`, 30 s by default";
     "rsactor", "rsactor", 64, "rsactor", "`ask_with_timeout`";
     "atomr", "atomr", 64, "atomr-core", "`ask_with`";
-    "hydra", "hydra", 64, "hydra", "calls, as published on pingora-timeout";
     "tower", "tower", 64, "tower", "timeout, hedge, retry, timeout";
     "sftp-64", "sftp", 64, "russh-sftp", "requests, a session per caller";
     "sftp-1", "sftp", 1, "russh-sftp", "requests, all by one session";
@@ -56,10 +55,9 @@ impl Program {
         common::names(ALL.iter().map(|one| (one.name, one.about)))
     }
 
-    /// Whether it can have Tokio's alternative timer. `delay` and `turmoil` have current-thread runtimes, and hydra's timers
-    /// are pingora's.
+    /// Whether it can have Tokio's alternative timer: `delay` and `turmoil` have current-thread runtimes.
     pub(crate) fn runs_on_alt(&self) -> bool {
-        !["delay", "hydra", "turmoil"].contains(&self.binary)
+        !["delay", "turmoil"].contains(&self.binary)
     }
 
     /// Whether its timers, or its queues, are in its own code, so that changing the import replaces them.
@@ -77,6 +75,6 @@ impl Program {
 }
 
 /// Returns the version of a package in the lock file.
-pub(crate) fn locked(package: &str) -> &'static str {
+fn locked(package: &str) -> &'static str {
     machine::locked(include_str!("../Cargo.lock"), package)
 }

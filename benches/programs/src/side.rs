@@ -13,7 +13,7 @@ use clap::ValueEnum;
 
 use self::Side::{Alt, Import, Other, Tokio, Tree};
 use crate::Options;
-use crate::program::{Program, locked};
+use crate::program::Program;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -102,11 +102,6 @@ impl Side {
                 folder = copy(&target.join("tree").join(name))?;
                 cargo.arg("--target-dir").arg(folder.join("tool"));
                 cargo.args(["--", "try", "--"]);
-                let hydra = change_hydra(&folder)?.display().to_string();
-                let patch = format!("\n[patch.crates-io]\nhydra = {{ path = \"{hydra}\" }}\n");
-                let manifest = folder.join("Cargo.toml");
-                let text = fs::read_to_string(&manifest)?;
-                fs::write(manifest, text + &patch)?;
                 folder.join("target")
             }
         };
@@ -136,32 +131,6 @@ fn copy(folder: &Path) -> Result<PathBuf> {
     let _ = fs::remove_file(folder.join("src"));
     symlink(here.join("src"), folder.join("src"))?;
     Ok(folder.to_owned())
-}
-
-/// Creates a copy of hydra's package in which one line differs: it calls Tokio's timeout instead of pingora-timeout's.
-fn change_hydra(folder: &Path) -> Result<PathBuf> {
-    let (copy, version) = (folder.join("hydra"), locked("hydra"));
-    let source = copy.join("src/process.rs");
-    if !source.exists() {
-        let script =
-            "target=$1; . \"$2/../../.ci/package.sh\"; cp -Rp \"$(package hydra \"$3\")\" \"$4\"";
-        finished(Command::new("bash").args(["-euc", script, "bash"]).args([
-            folder,
-            Path::new(HERE),
-            Path::new(version),
-            &copy,
-        ]))?;
-    }
-    let text = fs::read_to_string(&source)?;
-    let [from, to] = ["pingora_timeout::timeout(", "tokio::time::timeout("];
-    if text.contains(from) {
-        ensure!(
-            text.matches(from).count() == 1,
-            "hydra {version} has more than one timeout"
-        );
-        fs::write(source, text.replace(from, to))?;
-    }
-    Ok(copy)
 }
 
 fn finished(command: &mut Command) -> Result<()> {
