@@ -70,7 +70,7 @@ fn main() -> Result<()> {
             Err(error) => failed.push(format!("{error:#}")),
         }
     }
-    if options.rounds > 0 {
+    if options.rounds > 0 && !rows.is_empty() {
         report::print(&rows);
         println!("{} workers. {conditions}", options.workers);
     }
