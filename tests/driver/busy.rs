@@ -77,19 +77,26 @@ fn while_polls_are_slow_tokio_polls_its_own_timers_as_often_as_without_ours() {
 /// After 61 polls of tasks, Tokio polls its timers, and fires all that are due. Here, each poll of the
 /// driver task fires some of them.
 #[test]
-fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry() {
+fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry_and_a_later_timer_overtakes() {
     const ALL: usize = 20_000;
-    within(LIMIT, || {
+    let run = || {
         let (waker, fired) = new_count_waker();
-        let polls = multi_thread(1).block_on(async {
-            let deadline = Instant::now() + secs(2);
+        multi_thread(1).block_on(async {
+            let deadline = Instant::now() + secs(1);
             let all = (0..ALL).map(|_| armed_with(sleep_until(deadline), &waker));
             let _all: Vec<_> = all.collect();
             let (fired, mut tasks) = (Arc::new(fired), JoinSet::new());
+            let count = Arc::clone(&fired);
+            let later = tokio::spawn(async move {
+                sleep_until(deadline + ms(1)).await;
+                count.get()
+            });
             for _ in 0..8 {
                 let fired = Arc::clone(&fired);
                 tasks.spawn(async move {
                     tokio::time::sleep_until(deadline).await;
+                    // The later timer is due when only a part of the others has fired.
+                    thread::sleep(ms(1));
                     let mut polls = 0;
                     while fired.get() < ALL {
                         polls += u64::from(fired.get() > 0);
@@ -98,10 +105,17 @@ fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry() {
                     polls
                 });
             }
-            tasks.join_all().await.iter().sum::<u64>()
-        });
-        // The driver task fires 192 timers each time, and the eight tasks are polled once in between.
-        assert!(polls <= 1_000, "{polls} polls");
+            let polls = tasks.join_all().await.iter().sum::<u64>();
+            (polls, later.await.unwrap())
+        })
+    };
+    within(LIMIT, move || {
+        // The driver task fires 192 timers each time, and the eight tasks are polled once in between. If
+        // other programs stop it for 100 ms, all fire together.
+        let is_right =
+            |&(polls, before): &(u64, usize)| (200..=1_000).contains(&polls) && before < ALL / 2;
+        let runs: Vec<_> = repeat_with(run).take(5).collect();
+        assert!(runs.iter().any(is_right), "polls, fired before: {runs:?}");
     });
 }
 

@@ -28,8 +28,8 @@ use crate::sleep::Sleep;
 
 /// The time at which every schedule begins.
 const START: Tick = Tick(1_000 * MILLISECOND);
-/// How late a timer may be, in milliseconds, once the runtimes do nothing else: Tokio's millisecond, the one after that if
-/// the alarm was set too late, and the spacing of high resolution.
+/// How late a timer may be, in milliseconds, once the runtimes do nothing else: Tokio's millisecond, the
+/// one after that if the alarm was set too late, and the spacing of high resolution.
 const LATE: u64 = 3;
 /// The same if a waker has panicked in tokio: the watchdog's distance.
 const LATE_IF_LOST: u64 = 2_010;

@@ -83,7 +83,7 @@ impl World {
 
     /// Checks what is counted when nothing is left to do.
     fn count(&self) {
-        for (at, runtime) in self
+        for (_, runtime) in self
             .runtimes
             .iter()
             .enumerate()
