@@ -39,8 +39,7 @@
 //! Tokio's last millisecond**, as Tokio does. (With high resolution, or if the clock may be paused,
 //! it fires all that are due.) If it also fired those that are due by now, a late pass would take
 //! along some timers of the next millisecond, and tasks in a closed loop would gather in fewer,
-//! larger batches. In the benchmark `delay` of `benches/programs`, a server with 500 connections
-//! then answered fewer requests than with Tokio's timers. With this rule, it answers as many.
+//! larger batches: the server of the benchmark `delay` then answers fewer requests than on Tokio's.
 //!
 //! # The check for late timers
 //!
@@ -52,8 +51,7 @@
 //!   which runs sooner than that.
 //! * **Cancelled.** The alarm stays armed for a timer that was cancelled, and a worker that is
 //!   asleep would wake up for nothing. If the next deadline is within [`SOON`] and its timer was
-//!   cancelled, the check re-arms the alarm for the timer after it. (It does not see a cancel that
-//!   is still queued.)
+//!   cancelled, the check re-arms the alarm for the timer after it.
 //!
 //! # Ground rules
 //!
