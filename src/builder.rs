@@ -212,7 +212,7 @@ impl Builder {
     pub fn build(self) -> Result<Handle, BuildError> {
         let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
-        let timerfd = self.open_timerfd(settings.spacing)?;
+        let timerfd = self.open_timerfd()?;
         Ok(Handle::new(registry::start(&handle, settings, timerfd)))
     }
 
@@ -247,7 +247,7 @@ impl Builder {
     pub fn install(self) -> Result<Handle, BuildError> {
         let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
-        let timerfd = self.open_timerfd(settings.spacing)?;
+        let timerfd = self.open_timerfd()?;
         match registry::install(&handle, settings, timerfd) {
             Ok(serving) => Ok(Handle::new(serving)),
             Err(_) => Err(BuildError::AlreadyStarted),
@@ -255,7 +255,8 @@ impl Builder {
     }
 
     #[track_caller]
-    fn open_timerfd(&self, spacing: Duration) -> Result<Option<Descriptor>, BuildError> {
+    fn open_timerfd(&self) -> Result<Option<Descriptor>, BuildError> {
+        let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
         if spacing.is_zero() || spacing > Duration::from_nanos(MILLISECOND) {
             return Err(BuildError::Spacing(spacing));
         }
@@ -278,7 +279,9 @@ impl Builder {
         }
         settings.capacity = self.capacity;
         settings.is_precise = self.high_resolution;
-        settings.spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
+        // It is at most a millisecond, as `open_timerfd` checks.
+        let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
+        settings.spacing = spacing.subsec_nanos().into();
         Ok(settings)
     }
 }

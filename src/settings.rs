@@ -1,7 +1,6 @@
 //! [`Settings`]: what a [`Builder`](crate::Builder) has set for a driver. They never change.
 
 use std::num::NonZeroU64;
-use std::time::Duration;
 
 use crate::platform::runtime::{Handle, RuntimeFlavor};
 pub(crate) use crate::platform::{BATCH, MANY, PASS};
@@ -16,8 +15,8 @@ pub(crate) struct Settings {
     pub(crate) capacity: usize,
     /// `true` if the driver has high resolution, and so a timerfd.
     pub(crate) is_precise: bool,
-    /// The shortest time between two wake-ups by the timerfd.
-    pub(crate) spacing: Duration,
+    /// The shortest time between two wake-ups by the timerfd, in nanoseconds.
+    pub(crate) spacing: u64,
     /// `true` on a current-thread runtime, whose clock may be paused.
     pub(crate) current_thread: bool,
 }

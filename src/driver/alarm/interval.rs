@@ -183,9 +183,9 @@ impl AlarmTimer {
         }
     }
 
-    /// Returns the time by the runtime's own clock, or `None` if the runtime cannot be entered.
-    pub(super) fn now(&self) -> Option<Tick> {
-        now_in(&self.runtime).map(Tick::of)
+    /// Returns the time by the runtime's own clock, or [`Tick::ZERO`] if the runtime cannot be entered.
+    pub(super) fn now(&self) -> Tick {
+        now_in(&self.runtime).map_or(Tick::ZERO, Tick::of)
     }
 }
 

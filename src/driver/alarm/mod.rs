@@ -125,12 +125,15 @@ impl Alarm {
             return Tick::really_now();
         }
         let timer = lock(&self.timer);
-        let before = (!self.may_pause()).then(Tick::really_now);
-        let Some(now) = timer.as_ref().and_then(AlarmTimer::now) else {
+        let Some(timer) = timer.as_ref() else {
             return Tick::ZERO;
         };
-        let is_virtual = |before| now < before || now > Tick::really_now();
-        if before.is_some_and(|before| cfg!(feature = "test-util") || is_virtual(before)) {
+        if self.may_pause() {
+            return timer.now();
+        }
+        let (before, now) = (Tick::really_now(), timer.now());
+        let is_virtual = now < before || now > Tick::really_now();
+        if now != Tick::ZERO && (is_virtual || cfg!(feature = "test-util")) {
             self.set_may_pause();
         }
         now
@@ -221,7 +224,7 @@ impl Alarm {
             false => Tick::really_now(),
         };
         if self.take_fired() {
-            timer.forget_all(now.saturating_add(self.settings.spacing));
+            timer.forget_all(Tick(now.0 + self.settings.spacing));
         }
         let resumes_by = self.await_task(shards.clone(), now);
         let target = self.settle(shards, now, resumes_by);

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
-use std::time::Duration;
 
 use futures::task::{ArcWake, waker};
 use loom::thread;
@@ -24,7 +23,7 @@ const ROUNDS: usize = 20;
 /// tick.
 const LATENESS: u64 = 1;
 /// The spacing of a driver with high resolution, which is as short as possible.
-const SPACING: Duration = Duration::from_nanos(LATENESS);
+const SPACING: u64 = LATENESS;
 
 /// Returns the settings of a driver with this number of shards, on a multi-thread runtime.
 pub(super) fn shards(shards: usize) -> Settings {
