@@ -3,10 +3,10 @@
 //!
 //! `tokio::time` keeps all timers of a runtime behind one lock, which each timeout that has to wait
 //! takes twice: to arm its timer, and to cancel it. With tokio-wheel, each worker writes to a
-//! [hierarchical timing wheel](timing_wheel) of its own, and timers that expire together fire in
-//! portions, with I/O in between. Programs gain whose tasks [call each other under
-//! timeouts](docs::benchmarks), or in which thousands of timeouts may expire together. [Should you
-//! switch?](docs::should_you_switch) says how to find out.
+//! [hierarchical timing wheel](timing_wheel) of its own. Of timers that expire together, 192 fire at a
+//! time, and the others are deferred, with I/O in between. Programs gain whose tasks [call each other
+//! under timeouts](docs::benchmarks), or in which thousands of timeouts can expire together. [Should
+//! you switch?](docs::should_you_switch) says how to find out.
 //!
 //! # Usage
 //!
