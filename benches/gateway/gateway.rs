@@ -15,7 +15,7 @@ use timers::Work;
 use tokio::time::Instant;
 
 use crate::server::{Http, Stack, client};
-use crate::{BACKENDS, CALL_TIMEOUT, REQUEST_TIMEOUT, REST, Tally};
+use crate::{BACKENDS, CALL_TIMEOUT, REQUEST_TIMEOUT, Tally};
 
 /// Shorter than a backend waits for a head, so that a call rarely meets a connection that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(15);
@@ -76,7 +76,7 @@ impl Gateway {
         let deadline = UNIX_EPOCH + Duration::from_micros(deadline);
         let limit = deadline.duration_since(SystemTime::now());
         let limit = limit.unwrap_or_default();
-        self.tally.stalled.add(u64::from(limit > REST / 4));
+        self.tally.stalled.add(u64::from(limit > Duration::ZERO));
         let (client, port) = &self.stalled;
         let call = self.call::<T>(limit, fetch(client, *port, number));
         ensure!(call.await?.is_none(), "the backend has answered");

@@ -15,7 +15,7 @@
 //! cargo run --release -p gateway                                             # a minute and a half
 //! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway            # with Tokio's alternative timer
 //! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway -- --workers 16
-//! cargo run --release -p gateway -- --stalled 20000 --rate 1000 --seconds 6  # a backend stops answering; `stall.rs`
+//! cargo run --release -p gateway -- --stalled 50000 --rate 1000 --seconds 14 # a backend stops answering; `stall.rs`
 //! ```
 
 mod gateway;
@@ -46,7 +46,7 @@ const BACKENDS: u64 = 4;
 /// Clients that stop in the middle of a head.
 const SILENT: u64 = 3;
 /// How long before their deadline the last of the requests that stall are sent.
-const REST: Duration = Duration::from_millis(500);
+const REST: Duration = Duration::from_secs(1);
 const CALL_TIMEOUT: Duration = Duration::from_millis(250);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection may take for the head of its next request.

@@ -16,13 +16,14 @@ use crate::outside::{GIVE_UP, POOL_IDLE, ask};
 use crate::server::client;
 use crate::{Options, REST};
 
-/// From one request for the gateway's health to the next.
+/// From one request for the gateway's health to the next, and how many connections send them in turn.
 const EVERY: Duration = Duration::from_millis(10);
+const CHECKERS: u32 = 8;
 /// HTTP/2 connections, which the requests share.
 const CONNECTIONS: usize = 16;
 
 pub(crate) struct Stall {
-    health: Probe,
+    health: Vec<Probe>,
     /// Returns when the last request was answered.
     stalled: JoinHandle<Result<Instant>>,
     deadline: Instant,
@@ -34,8 +35,9 @@ impl Stall {
     pub(crate) fn start(options: &Options, gateway: SocketAddr, http2: SocketAddr) -> Result<Self> {
         let deadline = Instant::now() + Duration::from_secs(options.seconds.saturating_sub(1));
         let requests = send(options.stalled as u32, http2, deadline);
+        let health = (0..CHECKERS).map(|_| health(gateway));
         Ok(Self {
-            health: health(gateway)?,
+            health: health.collect::<Result<_>>()?,
             stalled: thread::spawn(|| Tokio::runtime(1).block_on(requests)),
             deadline,
         })
@@ -44,7 +46,8 @@ impl Stall {
     /// Returns what is measured from the deadline until the last answer.
     pub(crate) fn end(self, healthy: Vec<Wait>) -> Result<String> {
         let over = self.stalled.join().expect("the requests")?;
-        let waits = [self.health.stop(), healthy];
+        let health = self.health.into_iter().flat_map(Probe::stop);
+        let waits = [health.collect(), healthy];
         let [health, healthy] = waits.map(|waits| between(waits, self.deadline, over));
         let last = over.saturating_duration_since(self.deadline).as_nanos();
         let [longest, p99] = [1.0, 0.99].map(|share| quantile(&health, share));
@@ -57,7 +60,8 @@ fn health(gateway: SocketAddr) -> Result<Probe> {
     let mut stream = TcpStream::connect(gateway)?;
     stream.set_nodelay(true)?;
     let mut answer = [0; 512];
-    Ok(Probe::start(EVERY, move || {
+    thread::sleep(EVERY);
+    Ok(Probe::start(CHECKERS * EVERY, move || {
         let request = b"GET /health HTTP/1.1\r\nHost: gateway\r\n\r\n";
         stream.write_all(request).expect("a request");
         let length = stream.read(&mut answer).expect("an answer");
