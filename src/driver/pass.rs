@@ -123,7 +123,7 @@ impl Driver {
         shards.clone().for_each(|shard| shard.fire_due(&mut pass));
         pass.left = deferred;
         let mut fires = |shard: &Shard| shard.fire_deferred(&mut pass);
-        while shards.clone().filter(|shard| fires(shard)).count() > 0 {}
+        while deferred > 0 && shards.clone().filter(|shard| fires(shard)).count() > 0 {}
         if pass.is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }

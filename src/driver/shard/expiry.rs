@@ -113,6 +113,7 @@ impl Shard {
 
     /// Fires the deferred timers of one critical section, alternately the latest and the first. Returns
     /// `false` if there are none, or if the pass may fire no more.
+    #[cold]
     pub(in crate::driver) fn fire_deferred(&self, pass: &mut Pass<'_>) -> bool {
         if pass.left == 0 || self.deferred() == 0 {
             return false;
