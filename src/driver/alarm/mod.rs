@@ -228,8 +228,7 @@ impl Alarm {
         if self.take_fired() {
             timer.forget_all(Tick(now.0 + self.settings.spacing));
         }
-        let resumes_by = self.await_task(shards.clone(), now);
-        let target = self.settle(shards, now, resumes_by);
+        let target = self.settle(shards, now);
         if !self.settings.current_thread {
             timer.watch(target.max(now));
         }
@@ -261,12 +260,8 @@ impl Alarm {
     /// Then either the thread on the left starts again, or the one on the right re-arms the alarm.
     /// (`lower_next` and `publish_fast_path` skip a store that changes nothing; then an earlier
     /// store under the same lock counts.)
-    fn settle<'a>(
-        &self,
-        shards: impl Iterator<Item = &'a Shard> + Clone,
-        now: Tick,
-        resumes_by: Tick,
-    ) -> Tick {
+    fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
+        let resumes_by = self.await_task(shards.clone(), now);
         loop {
             let target = earliest(shards.clone()).min(resumes_by);
             self.armed_for.store(target.0, Ordering::SeqCst);
