@@ -10,7 +10,7 @@
 //! | [`whole_tree`] | moving the timers of every crate in a dependency tree with one `[patch]` |
 //! | **using** | |
 //! | [`patterns`] | graceful shutdown, idle timeouts, a cache, deadline propagation, jitter, retries |
-//! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, connection pools, OpenTelemetry |
+//! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, connection pools |
 //! | [`testing`] | tests under a paused clock |
 //! | **operating** | |
 //! | [`design`] | how the timers work: a wheel per worker, late cancels, the alarm, the expiry pass |

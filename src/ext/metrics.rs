@@ -9,8 +9,7 @@
 //! ```
 //!
 //! The [page on metrics](crate::docs::metrics#prometheus) has a program with a Prometheus
-//! exporter, queries and an alert; the [recipes](crate::docs::recipes#opentelemetry) have a
-//! program with OpenTelemetry.
+//! exporter, queries and an alert.
 
 use std::future::{pending, poll_fn};
 use std::pin::pin;
