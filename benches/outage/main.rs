@@ -7,6 +7,7 @@
 //! cargo run --release -p outage -- --timers 100000 --work 10000              # each task then works for 10 µs
 //! cargo run --release -p outage -- --timers 100000 --spread 1000             # calls that began within a second
 //! cargo run --release -p outage -- --timers 100000 --blocks                  # and one task blocks its worker
+//! cargo run --release -p outage -- --timers 100000 --high-resolution         # also tokio-wheel with high resolution
 //! ```
 //!
 //! Each of up to a million tasks awaits a timeout, all with one deadline or with deadlines that are spread evenly. Meanwhile
@@ -33,7 +34,7 @@ use common::probe::{between, quantile};
 use common::process::numbers;
 use common::table::{Spread, markdown, number, time};
 use common::{alternate, compute, println, range};
-use timers::{Alt, Timers, Tokio, Wheel};
+use timers::{Alt, Precise, Timers, Tokio, Wheel};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
@@ -65,6 +66,9 @@ struct Options {
     /// Nanoseconds for which each task works after its timeout
     #[arg(long, default_value_t = 0, requires = "timers")]
     work: u64,
+    /// Also tokio-wheel with high resolution
+    #[arg(long)]
+    high_resolution: bool,
     /// One of the tasks blocks its worker for a second
     #[arg(long, requires = "timers")]
     blocks: bool,
@@ -102,6 +106,9 @@ fn main() -> Result<()> {
         (cfg!(tokio_unstable) && options.workers > 0).then_some((Alt::NAME, run::<Alt> as _)),
     );
     all.push((Wheel::NAME, run::<Wheel>));
+    if options.high_resolution {
+        all.push((Precise::<50>::NAME, run::<Precise<50>>));
+    }
     if let Some(side) = options.side {
         return all[side].1(&options);
     }
