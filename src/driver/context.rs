@@ -147,7 +147,9 @@ fn by_unusual_handle(handle: &Handle) -> runtime::Id {
     // A worker may have entered a current-thread runtime, which has no pool: a task there would run on
     // any thread that drives it.
     if !is_worker {
-        LOCAL.with(|local| local.usual.set(Some(here)));
+        // A thread of another pool may be a worker again when it makes its next timer.
+        let is_usual = pool.is_none_or(|pool| pool == here);
+        LOCAL.with(|local| local.usual.set(is_usual.then_some(here)));
     } else if handle.runtime_flavor() == RuntimeFlavor::MultiThread && is_time_to_ask() {
         contain(|| drop(handle.spawn(async move { know_pool(here) })));
     }

@@ -84,10 +84,8 @@ impl Driver {
             return self.request_pass();
         }
         // The alarm leaves the deferred timers to the driver task, unless that does not come.
-        let deferred = match self.alarm.awaited_until() <= now {
-            true => usize::MAX,
-            false => 0,
-        };
+        let gives_up = self.alarm.awaited_until() <= now;
+        let deferred = if gives_up { usize::MAX } else { 0 };
         self.run_pass(self.alarm.last_millisecond(now), deferred);
     }
 
@@ -145,8 +143,7 @@ impl Driver {
 
 /// Minimum time, in nanoseconds, from a check of a thread to the next that may request a pass.
 const BETWEEN_REQUESTS: u64 = 250_000;
-/// The same for a check that may re-arm the alarm. It is longer, because such a check delays the
-/// thread's next request, and so the late timers that wait for it.
+/// The same for a check that may re-arm the alarm. It is longer, because such a check delays requests.
 const BETWEEN_ARMINGS: u64 = SOON / 2;
 
 /// How late, in nanoseconds, a timer is if a wake-up was lost.

@@ -71,8 +71,7 @@ use crate::settings::Settings;
 /// How long the alarm leaves deferred timers to the driver task.
 const PATIENCE: Duration = Duration::from_nanos(100 * MILLISECOND);
 
-/// A driver's alarm, to which the home of each of its timers refers. With the alignment, the number of
-/// cache lines that it takes does not depend on the allocator.
+/// A driver's alarm, to which the home of each timer refers. It is aligned, to take few cache lines.
 #[repr(align(64))]
 pub(super) struct Alarm {
     /// See the table above. [`Tick::NEVER`] if no timer is armed.

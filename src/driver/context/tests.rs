@@ -67,6 +67,23 @@ fn polling_the_timers_of_another_driver_uses_up_no_request() {
     assert_eq!(runtime.block_on(count).unwrap(), 0);
 }
 
+/// The thread may have given its worker away, and get it back.
+#[test]
+fn a_thread_of_a_pool_does_not_get_used_to_another_runtime() {
+    let build = || {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).enable_time().build().unwrap()
+    };
+    let (runtime, other) = (build(), build());
+    let usual = || super::LOCAL.with(|local| local.usual.get());
+    super::know_pool(runtime.handle().id());
+    for (entered, expected) in [(&runtime, Some(runtime.handle().id())), (&other, None)] {
+        let _guard = entered.enter();
+        drop(sleep(Duration::from_secs(3_600)));
+        assert_eq!(usual(), expected);
+    }
+}
+
 struct Noop;
 
 impl Wake for Noop {
