@@ -1,10 +1,15 @@
-//! How threads learn whose pool they belong to. These are unit tests, because they count the tasks that tell them.
+//! How threads learn whose pool they belong to, and what the alarm leaves to the driver task. These are unit tests, because
+//! they count the tasks that tell the threads, and fire the alarm themselves.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Wake, Waker};
+use std::thread;
 
-use crate::{Duration, sleep};
+use crate::clock::Tick;
+use crate::driver::registry;
+use crate::settings::{BATCH, PASS};
+use crate::{Duration, Sleep, sleep};
 
 /// No task runs before the poll returns, so each request waits longer than the last.
 #[test]
@@ -82,6 +87,42 @@ fn a_thread_of_a_pool_does_not_get_used_to_another_runtime() {
         drop(sleep(Duration::from_secs(3_600)));
         assert_eq!(usual(), expected);
     }
+}
+
+/// The only worker is blocked, so the driver task never runs, and nobody else fires the alarm.
+#[test]
+fn the_alarm_leaves_deferred_timers_to_the_driver_task_for_a_while() {
+    const ALL: usize = 1_000;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let ((unblock, blocked), (start, started)) = (mpsc::channel::<()>(), mpsc::channel());
+    runtime.spawn(async move { start.send(()).map(|()| blocked.recv()) });
+    started.recv().unwrap();
+    let _guard = runtime.enter();
+    let driver = registry::driver_of(runtime.handle());
+    let armed = |millis| {
+        let mut sleep = sleep(Duration::from_millis(millis));
+        let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+        sleep
+    };
+    let fired_after = |millis| {
+        thread::sleep(Duration::from_millis(millis));
+        driver.alarm_fired();
+        let fired = driver.shards().map(|shard| shard.snapshot().fired);
+        fired.sum::<u64>() as usize
+    };
+    let _many: Vec<Sleep> = (0..ALL).map(|_| armed(500)).collect();
+    let first = fired_after(510);
+    assert!((PASS..PASS + BATCH).contains(&first), "{first} have fired");
+    let _later = armed(5);
+    let fired = fired_after(10);
+    // If this thread was stopped for long, the alarm may have waited long enough.
+    if Tick::really_now() < driver.alarm.awaited_until() {
+        assert_eq!(fired, first + 1);
+    }
+    assert_eq!(fired_after(100), ALL + 1);
+    drop(unblock);
 }
 
 struct Noop;
