@@ -136,3 +136,12 @@ async fn intervals_accept_the_longest_durations() {
     long.reset_immediately();
     long.tick().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn after_an_advance_every_timer_that_is_due_has_fired_however_many() {
+    let (waker, fired) = new_count_waker();
+    let all = (0..10_000).map(|_| armed_with(sleep(ms(5)), &waker));
+    let _all: Vec<_> = all.collect();
+    advance(ms(10)).await;
+    assert_eq!(fired.get(), 10_000);
+}
