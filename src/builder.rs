@@ -212,7 +212,7 @@ impl Builder {
     pub fn build(self) -> Result<Handle, BuildError> {
         let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
-        let timerfd = self.open_timerfd()?;
+        let timerfd = open_timerfd(settings)?;
         Ok(Handle::new(registry::start(&handle, settings, timerfd)))
     }
 
@@ -247,23 +247,10 @@ impl Builder {
     pub fn install(self) -> Result<Handle, BuildError> {
         let handle = runtime::Handle::current();
         let settings = self.settings(&handle)?;
-        let timerfd = self.open_timerfd()?;
+        let timerfd = open_timerfd(settings)?;
         match registry::install(&handle, settings, timerfd) {
             Ok(serving) => Ok(Handle::new(serving)),
             Err(_) => Err(BuildError::AlreadyStarted),
-        }
-    }
-
-    #[track_caller]
-    fn open_timerfd(&self) -> Result<Option<Descriptor>, BuildError> {
-        let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
-        if spacing.is_zero() || spacing > Duration::from_nanos(MILLISECOND) {
-            return Err(BuildError::Spacing(spacing));
-        }
-        match (self.high_resolution, self.spacing) {
-            (true, _) => Descriptor::open().map(Some),
-            (false, None) => Ok(None),
-            (false, Some(spacing)) => Err(BuildError::Spacing(spacing)),
         }
     }
 
@@ -279,10 +266,21 @@ impl Builder {
         }
         settings.capacity = self.capacity;
         settings.is_precise = self.high_resolution;
-        // It is at most a millisecond, as `open_timerfd` checks.
         let spacing = self.spacing.unwrap_or(DEFAULT_SPACING);
+        let is_sane = !spacing.is_zero() && spacing <= Duration::from_nanos(MILLISECOND);
+        if !is_sane || self.spacing.is_some() && !self.high_resolution {
+            return Err(BuildError::Spacing(spacing));
+        }
         settings.spacing = spacing.subsec_nanos().into();
         Ok(settings)
+    }
+}
+
+#[track_caller]
+fn open_timerfd(settings: Settings) -> Result<Option<Descriptor>, BuildError> {
+    match settings.is_precise {
+        true => Descriptor::open().map(Some),
+        false => Ok(None),
     }
 }
 
