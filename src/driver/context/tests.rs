@@ -11,16 +11,22 @@ use crate::driver::registry;
 use crate::settings::{BATCH, PASS};
 use crate::{Duration, Sleep, sleep};
 
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn one_worker() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).enable_time().build().unwrap()
+}
+
 /// No task runs before the poll returns, so each request waits longer than the last.
 #[test]
 fn a_poll_that_makes_many_timers_asks_seldom() {
     const TIMERS: usize = 300_000;
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let runtime = one_worker();
     let handle = runtime.handle().clone();
     let tasks = runtime.spawn(async move {
         for _ in 0..TIMERS {
-            drop(sleep(Duration::from_secs(3_600)));
+            drop(sleep(HOUR));
         }
         handle.metrics().num_alive_tasks()
     });
@@ -32,13 +38,12 @@ fn a_poll_that_makes_many_timers_asks_seldom() {
 /// If its cancel were late, the waker would stay in the wheel.
 #[test]
 fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let runtime = one_worker();
     let counted = Arc::new(Noop);
     let waker = Waker::from(Arc::clone(&counted));
     let task = runtime.spawn(async move {
         let wheel = crate::Builder::new().build().unwrap();
-        let mut sleep = wheel.sleep(Duration::from_secs(3_600));
+        let mut sleep = wheel.sleep(HOUR);
         let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
     });
@@ -49,12 +54,7 @@ fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
 /// Otherwise the worker's own timers would ask for the handle for long.
 #[test]
 fn polling_the_timers_of_another_driver_uses_up_no_request() {
-    let build = || {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(1).enable_time().build().unwrap()
-    };
-    let (runtime, other) = (build(), build());
-    const HOUR: Duration = Duration::from_secs(3_600);
+    let (runtime, other) = (one_worker(), one_worker());
     let inside = |runtime: &tokio::runtime::Runtime, make: fn() -> crate::Sleep| {
         let _guard = runtime.enter();
         make()
@@ -75,16 +75,12 @@ fn polling_the_timers_of_another_driver_uses_up_no_request() {
 /// The thread may have given its worker away, and get it back.
 #[test]
 fn a_thread_of_a_pool_does_not_get_used_to_another_runtime() {
-    let build = || {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(1).enable_time().build().unwrap()
-    };
-    let (runtime, other) = (build(), build());
+    let (runtime, other) = (one_worker(), one_worker());
     let usual = || super::LOCAL.with(|local| local.usual.get());
     super::know_pool(runtime.handle().id());
     for (entered, expected) in [(&runtime, Some(runtime.handle().id())), (&other, None)] {
         let _guard = entered.enter();
-        drop(sleep(Duration::from_secs(3_600)));
+        drop(sleep(HOUR));
         assert_eq!(usual(), expected);
     }
 }
@@ -93,8 +89,7 @@ fn a_thread_of_a_pool_does_not_get_used_to_another_runtime() {
 #[test]
 fn the_alarm_leaves_deferred_timers_to_the_driver_task_for_a_while() {
     const ALL: usize = 1_000;
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(1).enable_time().build().unwrap();
+    let runtime = one_worker();
     let ((unblock, blocked), (start, started)) = (mpsc::channel::<()>(), mpsc::channel());
     runtime.spawn(async move { start.send(()).map(|()| blocked.recv()) });
     started.recv().unwrap();
