@@ -39,7 +39,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 /// Much longer than the last request takes.
 pub(crate) const GIVE_UP: Duration = Duration::from_secs(30);
 /// Shorter than the gateway waits for a head.
-pub(crate) const POOL_IDLE: Duration = Duration::from_secs(1);
+pub(crate) const POOL_IDLE: Duration = HEAD_TIMEOUT.checked_div(2).unwrap();
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let runtime = Tokio::runtime(1);
