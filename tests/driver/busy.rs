@@ -83,20 +83,21 @@ fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry_and_a_later_timer_
         let (waker, fired) = new_count_waker();
         multi_thread(1).block_on(async {
             let deadline = Instant::now() + secs(1);
+            let overtakes = deadline + ms(1);
             let all = (0..ALL).map(|_| armed_with(sleep_until(deadline), &waker));
             let _all: Vec<_> = all.collect();
             let (fired, mut tasks) = (Arc::new(fired), JoinSet::new());
             let count = Arc::clone(&fired);
             let later = tokio::spawn(async move {
-                sleep_until(deadline + ms(1)).await;
+                sleep_until(overtakes).await;
                 count.get()
             });
             for _ in 0..8 {
                 let fired = Arc::clone(&fired);
                 tasks.spawn(async move {
                     tokio::time::sleep_until(deadline).await;
-                    // The later timer is due when only a part of the others has fired.
-                    thread::sleep(ms(1));
+                    // In real time, because a worker has to be blocked until the later timer is due.
+                    thread::sleep(overtakes.saturating_duration_since(Instant::now()));
                     let mut polls = 0;
                     while fired.get() < ALL {
                         polls += u64::from(fired.get() > 0);
