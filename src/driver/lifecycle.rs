@@ -128,7 +128,7 @@ impl Driver {
         timer
     }
 
-    pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> + Clone {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> {
         self.homes.iter().map(|home| &home.shard)
     }
 
@@ -151,7 +151,7 @@ impl Driver {
         let is_traced = cfg!(tokio_unstable) && is_traced(task().as_ref().unwrap_or(Waker::noop()));
         let needs_pass = match is_traced {
             true => worker_index().is_none(),
-            false => !self.alarm.rearm(self.shards()),
+            false => !self.alarm.rearm(&self.homes),
         };
         if needs_pass {
             self.request_pass();

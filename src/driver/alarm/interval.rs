@@ -15,8 +15,8 @@
 //! **A wake-up that Tokio owes the driver may never come**: if a waker panics, Tokio drops the wakers
 //! that it would have woken after that one. The runtime's other workers go on, but no timer would fire
 //! again, because every later deadline finds the alarm set for an earlier time. So a second timer of
-//! Tokio's follows the alarm at a distance of one to two seconds and wakes the same waker, which runs a
-//! pass if the target has passed. (If Tokio polls its timers so late that both fire together, the panic
+//! Tokio's fires at most two seconds after the alarm and wakes the same waker, which runs a pass if the
+//! target has passed, and is set again otherwise. (If Tokio polls its timers so late that both fire together, the panic
 //! may take both along. Then the check for late timers requests a pass: see `pass.rs`.)
 //!
 //! On a current-thread runtime there is no watchdog: a waker that panics there leaves Tokio no time
@@ -76,6 +76,8 @@ pub(in crate::driver) struct AlarmTimer {
     pub(in crate::driver) waker: Waker,
     /// See the table in `alarm/mod.rs`.
     pub(super) set_for: Tick,
+    /// Whether the alarm was last moved to an earlier target, before it fired.
+    pub(super) is_falling: bool,
 }
 
 impl AlarmTimer {
@@ -101,6 +103,7 @@ impl AlarmTimer {
             runtime: runtime.clone(),
             waker: Waker::noop().clone(),
             set_for: Tick::NEVER,
+            is_falling: false,
         }
     }
 
@@ -146,17 +149,13 @@ impl AlarmTimer {
         is_armed
     }
 
-    /// Sets the watchdog [`WATCH`] after `target`, for which the alarm is set. It stays where it is if
-    /// that is between the alarm and twice as long after it, so it seldom moves. If no alarm is set, it
-    /// is taken away, so that it does not wake an idle runtime.
-    pub(super) fn watch(&mut self, target: Tick) {
+    /// Sets the watchdog [`WATCH`] after the target, unless it will fire already, at most twice as long
+    /// after the target. If it fires before the target, it is set again then. So it is set about once a
+    /// second, however often the target changes, and may wake an idle runtime once.
+    pub(super) fn watch(&mut self, target: Tick, now: Tick) {
         let latest = target.saturating_add(2 * WATCH);
-        let at = match target {
-            Tick::NEVER => Tick::ZERO,
-            _ if target < self.watched_at && self.watched_at <= latest => self.watched_at,
-            _ => target.saturating_add(WATCH),
-        };
-        if at != self.watched_at {
+        if self.watched_at <= now || latest < self.watched_at {
+            let at = target.saturating_add(WATCH);
             let is_set = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
             self.watched_at = if is_set { at } else { Tick::ZERO };
         }

@@ -24,7 +24,7 @@
 //! | tick | meaning |
 //! | --- | --- |
 //! | a shard's `next` | the shard needs a pass then. It may be too early, but is never too late |
-//! | the target | the earliest `next` of all shards or, if timers are deferred and that is earlier, `awaited_until` |
+//! | the target | the earliest `next` of all shards or, if timers are deferred and that is earlier, `awaited_until`; earlier than both if deadlines fall: see [`target`](Alarm::target) |
 //! | `Alarm::armed_for` | the target as published, before anything is armed for it. Other threads rely on it |
 //! | `AlarmTimer::set_for` | the target that the interval or the timerfd was last set for; `NEVER` once `rearm` has found that one of them fired. Only under the mutex |
 //! | `at`, `AlarmTimer::set_to` | when the interval or the timerfd fires for the target |
@@ -57,12 +57,13 @@
 pub(super) mod interval;
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
 use self::interval::{ARMING, AlarmTimer};
 use super::grid::Grid;
-use super::shard::Shard;
+use super::lifecycle::Home;
 use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, TIMERFD_RANGE, is_traced, lock};
@@ -91,8 +92,9 @@ pub(super) struct Alarm {
 }
 
 /// Returns the earliest deadline of these shards, or [`Tick::NEVER`] if nothing is armed.
-pub(super) fn earliest<'a>(shards: impl Iterator<Item = &'a Shard>) -> Tick {
-    shards.map(Shard::next).min().unwrap_or(Tick::NEVER)
+pub(super) fn earliest(homes: &[Arc<Home>]) -> Tick {
+    let nexts = homes.iter().map(|home| home.shard.next());
+    nexts.min().unwrap_or(Tick::NEVER)
 }
 
 /// Opening, closing, and the clock.
@@ -213,7 +215,7 @@ impl Alarm {
     /// Returns `false` if a pass is needed, because the alarm could not be armed: its time had come,
     /// or Tokio panicked.
     #[cold]
-    pub(super) fn rearm<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone) -> bool {
+    pub(super) fn rearm(&self, homes: &[Arc<Home>]) -> bool {
         let mut timer = lock(&self.timer);
         // There is no timer if the driver has shut down.
         let Some(timer) = timer.as_mut() else {
@@ -227,16 +229,17 @@ impl Alarm {
         if self.take_fired() {
             timer.forget_all(Tick(now.0 + self.settings.spacing));
         }
-        let target = self.settle(shards, now);
+        let target = self.settle(homes, timer, now);
+        timer.is_falling = target < timer.set_for && timer.set_for != Tick::NEVER;
         if !self.settings.current_thread {
-            timer.watch(target.max(now));
+            timer.watch(target.max(now), now);
         }
         timer.set_for == target || self.set(timer, target, now)
     }
 
     /// Returns when the alarm fires the deferred timers, if there are any. Call this under the mutex.
-    fn await_task<'a>(&self, mut shards: impl Iterator<Item = &'a Shard>, now: Tick) -> Tick {
-        if shards.all(|shard| shard.deferred() == 0) {
+    fn await_task(&self, homes: &[Arc<Home>], now: Tick) -> Tick {
+        if homes.iter().all(|home| home.shard.deferred() == 0) {
             return Tick::NEVER;
         }
         let until = self.awaited_until().min(now.saturating_add(PATIENCE));
@@ -259,18 +262,28 @@ impl Alarm {
     /// Then either the thread on the left starts again, or the one on the right re-arms the alarm.
     /// (`lower_next` and `publish_fast_path` skip a store that changes nothing; then an earlier
     /// store under the same lock counts.)
-    fn settle<'a>(&self, shards: impl Iterator<Item = &'a Shard> + Clone, now: Tick) -> Tick {
-        let resumes_by = self.await_task(shards.clone(), now);
+    fn settle(&self, homes: &[Arc<Home>], timer: &AlarmTimer, now: Tick) -> Tick {
+        let resumes_by = self.await_task(homes, now);
         loop {
-            let target = earliest(shards.clone()).min(resumes_by);
+            let target = self.target(earliest(homes).min(resumes_by), timer, now);
             self.armed_for.store(target.0, Ordering::SeqCst);
             let fast_path_from = self.fast_path_after(target.max(now));
-            for shard in shards.clone() {
-                shard.publish_fast_path(fast_path_from);
+            for home in homes {
+                home.shard.publish_fast_path(fast_path_from);
             }
-            if earliest(shards.clone()) >= target {
+            if earliest(homes) >= target {
                 return target;
             }
+        }
+    }
+
+    /// Returns the target for the earliest deadline: that deadline itself or, if the alarm was moved to an
+    /// earlier time and has to be moved once more before it fires, an eighth of the remaining time
+    /// earlier. So a series of falling deadlines seldom moves the alarm, which then fires once for nothing.
+    fn target(&self, earliest: Tick, timer: &AlarmTimer, now: Tick) -> Tick {
+        match timer.is_falling && earliest < timer.set_for && !self.may_pause() {
+            true => Tick(earliest.0 - earliest.0.saturating_sub(now.0) / 8),
+            false => earliest,
         }
     }
 

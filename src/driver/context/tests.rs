@@ -120,6 +120,30 @@ fn the_alarm_leaves_deferred_timers_to_the_driver_task_for_a_while() {
     drop(unblock);
 }
 
+/// If the alarm has to move a second time, it is set early enough for the next deadlines.
+#[test]
+fn a_series_of_falling_deadlines_seldom_moves_the_alarm() {
+    let runtime = one_worker();
+    let _guard = runtime.enter();
+    let driver = registry::driver_of(runtime.handle());
+    let mut sleeps = Vec::new();
+    let moves = (0..100).filter(|fall| {
+        let before = driver.alarm.armed_for();
+        let mut sleep = Box::pin(sleep(HOUR - Duration::from_secs(*fall)));
+        assert!(
+            sleep
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
+        sleeps.push(sleep);
+        driver.alarm.armed_for() < before
+    });
+    // The driver task may set it to the earliest deadline meanwhile.
+    let moves = moves.count();
+    assert!(moves < 10, "{moves} moves");
+}
+
 struct Noop;
 
 impl Wake for Noop {

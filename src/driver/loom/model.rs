@@ -214,7 +214,7 @@ impl Model {
 
     /// Asserts that the alarm is armed early enough for every pending timer.
     fn assert_armed(&self) {
-        let earliest = alarm::earliest(self.driver.shards());
+        let earliest = alarm::earliest(&self.driver.homes);
         if earliest == Tick::NEVER {
             return;
         }

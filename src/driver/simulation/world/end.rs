@@ -66,7 +66,7 @@ impl World {
             .iter()
             .filter_map(|it| registry::find(it.id()));
         for driver in drivers {
-            let is_early = driver.alarm.armed_for() <= alarm::earliest(driver.shards());
+            let is_early = driver.alarm.armed_for() <= alarm::earliest(&driver.homes);
             expect!(is_early, "the alarm is armed too late");
         }
         let runs_out = (0..200).any(|_| !self.go_on(runtimes, is_blocked));
