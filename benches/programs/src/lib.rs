@@ -29,15 +29,18 @@ pub mod time {
 /// The timeout of an operation, if its crate has no default. No timeout ever elapses.
 pub const LIMIT: Duration = Duration::from_secs(1);
 
-/// Calls `run` with the seconds to measure and the size, or `peer` with a number: the port of `delay`, otherwise 0.
+/// How many tasks make operations, unless a program has another number.
+pub const CALLERS: usize = 64;
+
+/// Calls `run` with the seconds to measure, or `peer` with a number: the port of `delay`, otherwise 0.
 pub fn main(
-    run: impl FnOnce(f64, usize) -> Result<()>,
+    run: impl FnOnce(f64) -> Result<()>,
     peer: impl FnOnce(u16) -> Result<()>,
 ) -> Result<()> {
     let arguments: Vec<_> = env::args().collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     match arguments[1..] {
-        ["run", seconds, size] => run(seconds.parse()?, size.parse()?),
+        ["run", seconds] => run(seconds.parse()?),
         ["peer", number] => peer(number.parse()?),
         _ => bail!("the runner starts this program"),
     }
@@ -49,8 +52,8 @@ pub fn no_peer(_: u16) -> Result<()> {
 }
 
 /// Runs a program, with workers for its tasks, in a single process.
-pub fn on_workers(run: impl AsyncFnOnce(f64, usize) -> Result<()>) -> Result<()> {
-    main(|seconds, size| block_on(run(seconds, size)), no_peer)
+pub fn on_workers(run: impl AsyncFnOnce(f64) -> Result<()>) -> Result<()> {
+    main(|seconds| block_on(run(seconds)), no_peer)
 }
 
 /// Runs a future on this thread, with the number of workers in `WORKERS`, or two, for what it spawns. If built with
@@ -286,8 +289,8 @@ where
     A: Sync + 'static,
     F: Future<Output = u64> + Send + 'static,
 {
-    on_workers(async |seconds, size| {
-        let (load, served) = (Load::new(size), Load::new(size));
+    on_workers(async |seconds| {
+        let [load, served] = [(); 2].map(|()| Load::new(CALLERS));
         let actors: &'static [A] = start(served.counters().collect()).await?.leak();
         let tasks = load.spawn(|caller| async move {
             for number in caller.numbers() {

@@ -29,7 +29,7 @@ mod side;
 /// Runs programs under load, on Tokio's timers and on tokio-wheel, and prints a table. Raw results go to standard error.
 #[derive(Parser)]
 struct Options {
-    /// The programs to run; all of them if none is named
+    /// The programs to run [default: all, or with `--workers` all that have workers]
     #[arg(value_parser = Program::names())]
     programs: Vec<String>,
     /// Rounds per program; each round runs every implementation, in alternating order. With 0, only builds
@@ -38,9 +38,9 @@ struct Options {
     /// Seconds measured per run, after a second of warm-up
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
-    /// Workers of each program
-    #[arg(long, default_value_t = 2)]
-    workers: usize,
+    /// Workers of each program [default: 2]
+    #[arg(long)]
+    workers: Option<usize>,
     /// What to compare with Tokio [default: everything that the program can run on]
     #[arg(long, value_delimiter = ',')]
     sides: Vec<Side>,
@@ -54,11 +54,12 @@ fn main() -> Result<()> {
     if cfg!(debug_assertions) {
         bail!("a debug build measures nothing: add --release");
     }
-    let is_named = |one: &&Program| options.programs.iter().any(|name| name == one.name);
-    let all = ALL.iter();
-    let programs = all.filter(|one| options.programs.is_empty() || is_named(one));
+    let runs = |one: &&Program| match options.programs.as_slice() {
+        [] => options.workers.is_none() || one.has_workers(),
+        named => named.iter().any(|name| name == one.name),
+    };
     let mut builds = Vec::new();
-    for program in programs {
+    for program in ALL.iter().filter(runs) {
         builds.push((program, side::build_all(program, &options)?));
     }
     let conditions = Conditions::watch();
@@ -72,7 +73,8 @@ fn main() -> Result<()> {
     }
     if options.rounds > 0 && !rows.is_empty() {
         report::print(&rows);
-        println!("{} workers. {conditions}", options.workers);
+        let workers = options.workers.unwrap_or(2);
+        println!("{workers} workers. {conditions}");
     }
     ensure!(failed.is_empty(), "{}", failed.join("; "));
     Ok(())

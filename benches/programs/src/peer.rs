@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
-use crate::{Load, block_on, main};
+use crate::{CALLERS, Load, block_on, main};
 
 /// The environment variable with the path of the binary that is the peer of all sides.
 pub const BINARY: &str = "PROGRAMS_PEER";
@@ -66,8 +66,8 @@ pub fn against_peer(
     start: impl AsyncFnOnce(u16, &Load) -> Result<Vec<JoinHandle<()>>>,
     peer: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    let run = |seconds, size| {
-        let (mut peer, load) = (Peer::start(0)?, Load::new(size));
+    let run = |seconds| {
+        let (mut peer, load) = (Peer::start(0)?, Load::new(CALLERS));
         block_on(async {
             let tasks = start(peer.port()?, &load).await?;
             load.finish(seconds, tasks, || peer.served()).await

@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 500;
 const REQUEST: &[u8] = b"GET /delay/5 HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 fn main() -> Result<()> {
-    load::main(|seconds, _| run(seconds), peer)
+    load::main(run, peer)
 }
 
 fn run(seconds: f64) -> Result<()> {

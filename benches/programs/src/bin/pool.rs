@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::Result;
 use load::channels::{Server, servers};
 use load::time::timeout;
-use load::{Counter, LIMIT, Load, on_workers};
+use load::{CALLERS, Counter, LIMIT, Load, on_workers};
 use tokio::sync::Semaphore;
 
 const CONNECTIONS: usize = 16;
@@ -28,8 +28,8 @@ impl Pool {
 }
 
 fn main() -> Result<()> {
-    on_workers(async |seconds, size| {
-        let (load, served) = (Load::new(size), Load::new(CONNECTIONS));
+    on_workers(async |seconds| {
+        let (load, served) = (Load::new(CALLERS), Load::new(CONNECTIONS));
         let pool = Arc::new(Pool {
             places: Semaphore::new(CONNECTIONS),
             idle: Mutex::new(servers(served.counters()).0),

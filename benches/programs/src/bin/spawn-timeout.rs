@@ -6,14 +6,14 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use load::channels::{Server, servers};
 use load::time::timeout;
-use load::{LIMIT, Load, on_workers};
+use load::{CALLERS, LIMIT, Load, on_workers};
 use tokio::sync::mpsc;
 
 const CALLS: u64 = 3;
 
 fn main() -> Result<()> {
-    on_workers(async |seconds, size| {
-        let (load, served) = (Load::new(size), Load::new(size));
+    on_workers(async |seconds| {
+        let [load, served] = [(); 2].map(|()| Load::new(CALLERS));
         let (servers, _) = servers(served.counters());
         let acceptor = tokio::spawn(accept(servers.into(), load.clone()));
         let done = load.run(seconds, vec![acceptor]).await?;

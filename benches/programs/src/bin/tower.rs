@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use load::channels::{Server, servers};
-use load::{Counter, LIMIT, Load, join, on_workers};
+use load::{CALLERS, Counter, LIMIT, Load, join, on_workers};
 use tower::hedge::{self, Hedge};
 use tower::retry::{self, Retry};
 use tower::timeout::Timeout;
@@ -70,8 +70,9 @@ impl hedge::Policy<u64> for Hedged {
 }
 
 fn main() -> Result<()> {
-    on_workers(async |seconds, size| {
-        let (load, served, hedged) = (Load::new(size), Load::new(size), Hedged::default());
+    on_workers(async |seconds| {
+        let [load, served] = [(); 2].map(|()| Load::new(CALLERS));
+        let hedged = Hedged::default();
         let (servers, serving) = servers(served.counters());
         let channels = Channels(servers.into());
         let tasks = load.spawn(|caller| calls(caller, channels.clone(), hedged.clone()));

@@ -18,7 +18,7 @@ const REQUESTS: u64 = 200;
 
 fn main() -> Result<()> {
     load::main(
-        |seconds, _| {
+        |seconds| {
             simulate_for(Duration::from_secs(1))?;
             let usage = Usage::now()?;
             let (simulations, timers) = simulate_for(Duration::from_secs_f64(seconds))?;

@@ -1,15 +1,11 @@
-//! `metadata` requests of russh-sftp over an in-memory stream, under the crate's default timeout of 10 s. 64 callers share
-//! one session, or each has its own.
-
-use std::sync::Arc;
+//! `metadata` requests of russh-sftp over an in-memory stream, under the crate's default timeout of 10 s. Each caller
+//! has a session of its own.
 
 use anyhow::Result;
-use load::{Counter, Load, on_workers};
+use load::{CALLERS, Counter, Load, on_workers};
 use russh_sftp::client::SftpSession;
 use russh_sftp::protocol::{Attrs, FileAttributes, StatusCode};
 use russh_sftp::server::{self, Handler};
-
-const CALLERS: usize = 64;
 
 struct Server(Counter);
 
@@ -30,22 +26,21 @@ impl Handler for Server {
 }
 
 fn main() -> Result<()> {
-    on_workers(async |seconds, size| {
-        let (load, served, mut sessions) = (Load::new(CALLERS), Load::new(size), Vec::new());
+    on_workers(async |seconds| {
+        let [load, served] = [(); 2].map(|()| Load::new(CALLERS));
+        let mut sessions = Vec::new();
         for counter in served.counters() {
             let (client, stream) = tokio::io::duplex(64 * 1024);
             server::run(stream, Server(counter)).await;
-            sessions.push(Arc::new(SftpSession::new(client).await?));
+            sessions.push(SftpSession::new(client).await?);
         }
-        let tasks = load.spawn(|caller| {
-            let session = sessions[caller.task() % size].clone();
-            requests(caller, session)
-        });
+        let mut sessions = sessions.into_iter();
+        let tasks = load.spawn(|caller| requests(caller, sessions.next().expect("a session")));
         load.finish(seconds, tasks, || Ok(served.total())).await
     })
 }
 
-async fn requests(caller: Counter, session: Arc<SftpSession>) {
+async fn requests(caller: Counter, session: SftpSession) {
     for number in caller.numbers() {
         let answer = session.metadata(number.to_string()).await;
         assert_eq!(answer.expect("an answer in time").size, Some(number));
