@@ -1,6 +1,7 @@
 //! Tables in Markdown, and how their numbers are written.
 
 use std::fmt::{self, Display, Formatter};
+use std::iter::zip;
 
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Row};
@@ -38,19 +39,53 @@ pub fn time(nanos: f64) -> String {
 }
 
 /// Formats a ratio.
-pub fn factor(ratio: f64) -> String {
-    let digits = if ratio < 10.0 { 2 } else { 1 };
+fn factor(ratio: f64) -> String {
+    let digits = match ratio {
+        10.0.. => 1,
+        0.1.. => 2,
+        0.01.. => 3,
+        _ => 5,
+    };
     format!("{ratio:.digits$}")
 }
 
-/// How far the rounds' ratios are from their medians.
+/// The rounds' results divided by Tokio's: their median, and their range.
+#[derive(Debug)]
+pub struct Ratios(Vec<f64>);
+
+impl Ratios {
+    /// Divides each round's result by Tokio's of the same round.
+    pub fn new(results: &[f64], tokio: &[f64]) -> Self {
+        let rounds = zip(results, tokio);
+        Self(rounds.map(|(result, tokio)| result / tokio).collect())
+    }
+
+    /// Formats the lowest and the highest, or only one if they do not differ.
+    pub fn range(&self) -> String {
+        let (least, most) = range(&self.0);
+        let (least, most) = (factor(least), factor(most));
+        match least == most {
+            true => format!("({least})"),
+            false => format!("({least}–{most})"),
+        }
+    }
+}
+
+/// Formats the median and the range.
+impl Display for Ratios {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", factor(median(&self.0)), self.range())
+    }
+}
+
+/// How far the rounds' results are from their medians.
 #[derive(Debug, Default)]
 pub struct Spread(Vec<(f64, String)>);
 
 impl Spread {
-    /// Adds the ratios of a cell, and returns their median.
-    pub fn add(&mut self, name: &str, ratios: &[f64]) -> f64 {
-        let (median, (least, most)) = (median(ratios), range(ratios));
+    /// Adds the results of a cell, and returns their median.
+    pub fn add(&mut self, name: &str, results: &[f64]) -> f64 {
+        let (median, (least, most)) = (median(results), range(results));
         let away = (most / median).max(median / least) - 1.0;
         self.0.push((100.0 * away, name.to_owned()));
         median
@@ -66,7 +101,7 @@ impl Display for Spread {
         };
         write!(
             f,
-            "Spread: the rounds of half of the ratios are within {:.0} % of their median, and those of all within {most:.0} % ({name}).",
+            "Spread: the rounds of half of the results are within {:.0} % of their median, and those of all within {most:.0} % ({name}).",
             median(&away)
         )
     }

@@ -34,7 +34,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use common::conditions::Conditions;
 use common::process::cpu_time;
-use common::table::{Spread, factor, markdown, number, time};
+use common::table::{Ratios, markdown, number, time};
 use common::{alternate, median, println, processors};
 use hyper_util::server::conn::auto::Builder;
 use timers::{Alt, Timers as _, Tokio, Wheel};
@@ -131,6 +131,10 @@ const OUTAGE: [&str; VALUES.len()] = [
     "CPU time per request",
 ];
 
+const LEGEND: &str = "\
+A result divided by Tokio's is the median of the rounds' ratios, with the lowest and the highest in parentheses; below 1
+is better.";
+
 fn main() -> Result<()> {
     let options = Options::parse();
     if options.outside {
@@ -149,7 +153,7 @@ fn main() -> Result<()> {
         conditions.sample();
     }
     conditions.warn();
-    let (mut spread, mark) = (Spread::default(), conditions.mark());
+    let mark = conditions.mark();
     let names = all.iter().map(|(name, _)| *name);
     let ratios = names.clone().skip(1).map(|name| format!("{name} ÷ tokio"));
     let header = names.map(str::to_owned).chain(ratios);
@@ -159,15 +163,13 @@ fn main() -> Result<()> {
     for (at, what) in measured.into_iter().enumerate() {
         let values = |side: &Vec<Values>| side.iter().map(|run| run[at]).collect::<Vec<_>>();
         let times = runs.iter().map(|side| time(median(&values(side))) + mark);
-        let ratios = runs[1..].iter().map(|side| {
-            let rounds = values(side).into_iter().zip(values(&runs[0]));
-            let ratios: Vec<_> = rounds.map(|(one, tokio)| one / tokio).collect();
-            factor(spread.add(what, &ratios)) + mark
-        });
+        let tokio = values(&runs[0]);
+        let ratios = runs[1..].iter();
+        let ratios = ratios.map(|side| Ratios::new(&values(side), &tokio).to_string() + mark);
         let cells: Vec<_> = times.chain(ratios).map(number).collect();
         table.add_row([what.into()].into_iter().chain(cells));
     }
-    println!("{table}\n\n{spread}");
+    println!("{table}\n\n{LEGEND}");
     let workers = options.workers.unwrap_or(processors());
     println!(
         "{rate} requests per second, each with {BACKENDS} calls, {stalled} that stall, {workers} workers. {conditions}"

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! All implementations run in one process (except in `peak`), round after round and in alternating order. A result is the
-//! median of its rounds, and a ratio the median of the rounds' ratios. Every workload says how many timers it reset, fired
-//! and cancelled. Raw results go to standard error. A benchmark fails if two implementations did different work in a round.
+//! median of its rounds. Every workload says how many timers it reset, fired and cancelled. Raw results go to standard error.
+//! A benchmark fails if two implementations did different work in a round.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -59,6 +59,9 @@ struct Arguments {
     bench: bool,
 }
 
+const LEGEND: &str = "\
+In parentheses: the result divided by Tokio's, as the lowest and the highest ratio of a round; below 1 is better.";
+
 const FIRST_LOOK: [&str; 4] = ["calls-2", "conns-2", "lateness-busy", "bytes"];
 
 fn main() -> ExitCode {
@@ -92,8 +95,7 @@ fn main() -> ExitCode {
         results.extend(outcome.ok().map(|measured| (benchmark, measured)));
     }
     conditions.warn();
-    let (table, spread) = report::table(&results, conditions.mark());
-    println!("{table}\n\nIn parentheses: tokio's result divided by this one; above 1 is better.");
-    println!("{spread}\n{conditions}");
+    let table = report::table(&results, conditions.mark());
+    println!("{table}\n\n{LEGEND}\n{conditions}");
     ExitCode::from(u8::from(failed))
 }

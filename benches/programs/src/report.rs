@@ -1,16 +1,17 @@
 //! The table: a row per program, of the same name however many workers there are, and columns for the sides.
 
 use common::conditions::mark;
-use common::table::{factor, markdown, number, rate, time};
-use common::{median, range};
+use common::median;
+use common::table::{Ratios, markdown, number, rate, time};
 
 use crate::program::Program;
 use crate::rounds::Run;
 use crate::side::{ALL, Side};
 
 const LEGEND: &str = "\
-Operations per second on Tokio's timers, and ÷ tokio's, with the lowest and the highest ratio of a round in parentheses.
-CPU is the CPU time per operation, ÷ tokio's; p99 is the 99th percentile of the time of an operation.";
+A value without a unit is the result divided by Tokio's, the median of the rounds' ratios, with the lowest and the highest
+in parentheses; above 1 is better for operations per second, and below 1 for CPU, the CPU time per operation.
+p99 is the 99th percentile of the time of an operation.";
 
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
@@ -40,13 +41,10 @@ pub(crate) fn print(rows: &[Row<'_>]) {
         };
         let rates = shown.iter().map(|&side| match side {
             Side::Tokio => cell(side, &|runs| rate(middle(runs, |run| run.rate))),
-            _ => cell(side, &|runs| ratio_and_range(runs, tokio)),
+            _ => cell(side, &|runs| ratios(runs, tokio, |run| run.rate)),
         });
-        let costs = shown[1..].iter().map(|&side| {
-            cell(side, &|runs| {
-                factor(median(&ratios(runs, tokio, |run| run.cpu)))
-            })
-        });
+        let costs = shown[1..].iter();
+        let costs = costs.map(|&side| cell(side, &|runs| ratios(runs, tokio, |run| run.cpu)));
         let tails = shown
             .iter()
             .map(|&side| cell(side, &|runs| time(middle(runs, |run| run.p99))));
@@ -56,22 +54,15 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     println!("{table}\n\n{LEGEND}");
 }
 
+fn values(runs: &[Run], value: fn(&Run) -> f64) -> Vec<f64> {
+    runs.iter().map(value).collect()
+}
+
 fn middle(runs: &[Run], value: fn(&Run) -> f64) -> f64 {
-    median(&runs.iter().map(value).collect::<Vec<_>>())
+    median(&values(runs, value))
 }
 
-/// Returns each round's ratio.
-fn ratios(runs: &[Run], tokio: &[Run], value: fn(&Run) -> f64) -> Vec<f64> {
-    let rounds = runs.iter().zip(tokio);
-    rounds
-        .map(|(run, tokio)| value(run) / value(tokio))
-        .collect()
-}
-
-/// Formats the median of the rounds' ratios of operations per second, and their range.
-fn ratio_and_range(runs: &[Run], tokio: &[Run]) -> String {
-    let ratios = ratios(runs, tokio, |run| run.rate);
-    let (least, most) = range(&ratios);
-    let [median, least, most] = [median(&ratios), least, most].map(factor);
-    format!("{median} ({least}–{most})")
+/// Formats the median of the rounds' ratios, and their range.
+fn ratios(runs: &[Run], tokio: &[Run], value: fn(&Run) -> f64) -> String {
+    Ratios::new(&values(runs, value), &values(tokio, value)).to_string()
 }
