@@ -14,7 +14,7 @@ use rand::{Rng as _, SeedableRng as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// In the whole tree, Tokio's module of this name hides this one, as in `src/timers.rs`.
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[cfg(not(feature = "import"))]
 mod wheel {
     pub(super) use tokio_util::time::DelayQueue;
