@@ -3,7 +3,7 @@
 //! ```text
 //! cargo bench -p footprint                       # counts everything and prints a table
 //! cargo bench -p footprint -- same crowd         # some shapes
-//! cargo bench -p footprint -- --check            # compares with table.md, and fails if a count has risen by 3 %
+//! cargo bench -p footprint -- --check            # compares with table.md, and fails if a count has risen
 //! cargo bench -p footprint -- --accept           # writes table.md
 //! ```
 //!
@@ -22,8 +22,8 @@
 //!
 //! Two runs count the same, because the program has a clock that advances by ten microseconds per reading (`clock.c`)
 //! and always the same environment. Cache lines of code are averaged over the places where the linker may put a
-//! function. A change that moves memory by some bytes may still add or remove a data line, so the comparison allows 2.5
-//! more of anything. Counts depend on the compiler and on Tokio, so nothing is compared unless both have the versions
+//! function. A change that moves memory by some bytes may still add or remove a data line. So may another folder, or
+//! another machine. So the comparison allows 3 % more, but a tenth more data lines, and 2.5 more of anything. Counts depend on the compiler and on Tokio, so nothing is compared unless both have the versions
 //! that the table names. `.ci/run footprint` uses that compiler if rustup has it. Counts also depend on libc, whose
 //! version is not checked.
 //!
@@ -97,11 +97,11 @@ fn main() -> Result<ExitCode> {
     if let Some(before) = before {
         if table.is_more_than(&before) {
             println!(
-                "A count has risen by more than 3 %. If that is intended, run with `--accept`."
+                "A count has risen by more than it may. If that is intended, run with `--accept`."
             );
             return Ok(ExitCode::FAILURE);
         }
-        println!("No count has risen by more than 3 %.");
+        println!("No count has risen by more than it may.");
     }
     Ok(ExitCode::SUCCESS)
 }

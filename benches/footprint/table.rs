@@ -33,8 +33,9 @@ const HEADER: [&str; 9] = [
 
 const ABOUT: &str = "Per operation, less the same run without a timer. Printed by `cargo bench -p footprint -- --accept`.";
 
-/// The factor by which a count may rise.
-const MOST: f64 = 1.03;
+/// The factors by which instructions, code lines and data lines may rise. Where the linker and the allocator put data differs
+/// between folders and machines, which changes the data lines of `alone` by 6 %.
+const MOST: [f64; 3] = [1.03, 1.03, 1.1];
 
 /// By how much a small count may rise: the addresses of the heap and the stacks change the count by up to two lines.
 const SLACK: f64 = 2.5;
@@ -82,7 +83,7 @@ impl Table {
             for index in 3..6 {
                 let (then, now) = (then[index], now[index]);
                 let (less, more) = (then.min(now), then.max(now));
-                if more <= (less * MOST).max(less + SLACK) {
+                if more <= (less * MOST[index - 3]).max(less + SLACK) {
                     continue;
                 }
                 is_more |= now > then;
