@@ -54,8 +54,7 @@ async fn a_dropped_sleep_does_not_advance_the_clock() {
             assert_eq!(clock, Duration::ZERO, "{duration:?}, dropped {how}");
         }
     }
-    let thousand: Vec<_> = (1..=1000).map(|n| pending(ms(n * n))).collect();
-    drop(thousand);
+    drop(Vec::from_iter((1..=1000).map(|n| pending(ms(n * n)))));
     assert_eq!(clock_after_a_real_wait().await, Duration::ZERO);
 }
 
@@ -102,8 +101,7 @@ async fn pausing_and_resuming_keeps_pending_timers() {
     sleep(ms(2)).await;
     wheel::pause();
     long.await;
-    assert!(start.elapsed() >= HOUR);
-    assert!(start.elapsed() < HOUR + secs(60));
+    assert!((HOUR..HOUR + secs(60)).contains(&start.elapsed()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,21 +125,11 @@ async fn the_clock_is_the_runtimes_own_even_if_it_lags_far_behind() {
 #[tokio::test(start_paused = true)]
 async fn intervals_accept_the_longest_durations() {
     let mut long = interval(Duration::MAX);
-    let theirs = tokio::time::interval(Duration::MAX);
-    assert_eq!(long.period(), theirs.period());
+    assert_eq!(long.period(), tokio::time::interval(Duration::MAX).period());
     long.tick().await;
     long.reset();
     long.reset_after(Duration::MAX);
     assert_pending!(task::spawn(long.tick()).poll());
     long.reset_immediately();
     long.tick().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_an_advance_every_timer_that_is_due_has_fired_however_many() {
-    let (waker, fired) = new_count_waker();
-    let all = (0..10_000).map(|_| armed_with(sleep(ms(5)), &waker));
-    let _all: Vec<_> = all.collect();
-    advance(ms(10)).await;
-    assert_eq!(fired.get(), 10_000);
 }

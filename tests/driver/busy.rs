@@ -7,7 +7,7 @@ use crate::everywhere::*;
 
 use std::iter::repeat_with;
 
-use futures::future::select_all;
+use futures::future::{FutureExt as _, select_all};
 use support::load::{compute, requeue};
 
 /// Here Tokio polls its timers only after a million polls of tasks, and the run queue is never
@@ -86,14 +86,10 @@ fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry_and_a_later_timer_
             let overtakes = deadline + ms(1);
             let all = (0..ALL).map(|_| armed_with(sleep_until(deadline), &waker));
             let _all: Vec<_> = all.collect();
-            let (fired, mut tasks) = (Arc::new(fired), JoinSet::new());
-            let count = Arc::clone(&fired);
-            let later = tokio::spawn(async move {
-                sleep_until(overtakes).await;
-                count.get()
-            });
+            let fired: &AwokenCount = Box::leak(Box::new(fired));
+            let mut tasks = JoinSet::new();
+            let later = tokio::spawn(sleep_until(overtakes).map(|()| fired.get()));
             for _ in 0..8 {
-                let fired = Arc::clone(&fired);
                 tasks.spawn(async move {
                     tokio::time::sleep_until(deadline).await;
                     // In real time, because a worker has to be blocked until the later timer is due.
@@ -120,23 +116,47 @@ fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry_and_a_later_timer_
     });
 }
 
+/// A pass has deferred timers, or even left some in the wheel, when the clock is paused and advanced.
+#[test]
+fn a_paused_clock_fires_timers_in_order_even_if_some_were_deferred_before() {
+    async fn order<T: Time>(all: u64) -> Vec<u64> {
+        let ((log, fired), due) = (mpsc::channel(), Instant::now() + secs(1));
+        let armed = |index| {
+            let (log, after) = (log.clone(), 100 * index / all);
+            let waker = OnWake::waker(move || log.send(after).unwrap());
+            armed_with(Box::pin(T::sleep_until(due + ms(after))), &waker)
+        };
+        let _all: Vec<_> = (0..all).map(armed).collect();
+        requeue().await;
+        // In real time: half of the timers are due when Tokio next polls its timers.
+        while Instant::now() < due + ms(50) {}
+        requeue().await;
+        tokio::time::pause();
+        tokio::time::advance(secs(1)).await;
+        fired.try_iter().collect()
+    }
+    for all in [400, 4_000, 40_000] {
+        let theirs = current_thread().block_on(order::<Tokio>(all));
+        assert_eq!(current_thread().block_on(order::<Ours>(all)), theirs);
+    }
+}
+
 /// In an idle service, each call is answered long before its deadline. Without the check for
 /// cancelled timers, the worker would wake up once per call for a timer that was cancelled.
 #[test]
 fn an_idle_runtime_does_not_wake_up_for_each_cancelled_timer() {
     const CALLS: u64 = 100;
     let idle_passes = |_| {
-        multi_thread(1).block_on(async {
-            let calls = tokio::spawn(async {
-                for _ in 0..CALLS {
-                    let answer = tokio::time::sleep(ms(2));
-                    // On a busy machine, a call may take longer.
-                    let _ = wheel::timeout(ms(5), answer).await;
-                }
-                wheel::metrics().snapshot().idle_passes
-            });
-            calls.await.unwrap()
-        })
+        let runtime = multi_thread(1);
+        let calls = runtime.spawn(async {
+            for _ in 0..CALLS {
+                let answer = tokio::time::sleep(ms(2));
+                // On a busy machine, a call may take longer.
+                let _ = wheel::timeout(ms(5), answer).await;
+            }
+            wheel::metrics().snapshot().idle_passes
+        });
+        runtime.block_on(calls).unwrap()
     };
     let fewest = (0..5).map(idle_passes).min().unwrap();
     assert!(fewest < CALLS / 10, "{fewest} passes in {CALLS} calls");

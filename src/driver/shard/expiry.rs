@@ -8,7 +8,7 @@ use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers;
 use crate::metrics::snapshot::MetricsSnapshot as Snapshot;
 use crate::platform::{self, Ordering};
-use crate::settings::{BATCH, MANY};
+use crate::settings::{BATCH, MANY, PASS};
 
 /// Deferred timers that one critical section took out of the wheel: their deadlines and their wakers.
 pub(super) type Deferred = Vec<(u64, Option<Waker>)>;
@@ -60,8 +60,9 @@ impl Shard {
     /// cancel was queued before the pass neither fires nor counts as fired.
     pub(in crate::driver) fn fire_due(&self, pass: &mut Pass<'_>) {
         self.apply_late_cancels();
-        // If an earlier pass has not finished, these are not the latest timers.
-        let is_behind = self.next() <= self.clock();
+        // If an earlier pass has not finished, these are not the latest timers. In a pass that fires all,
+        // they do not overtake those that were deferred.
+        let is_behind = self.next() <= self.clock() || pass.left > PASS && self.deferred() > 0;
         while self.next() <= pass.now && pass.sections > 0 {
             self.expire(pass, is_behind || pass.left == 0);
             pass.wake_batch();
@@ -111,8 +112,8 @@ impl Shard {
         pass.sections -= 1;
     }
 
-    /// Fires the deferred timers of one critical section, alternately the latest and the first. Returns
-    /// `false` if there are none, or if the pass may fire no more.
+    /// Fires the deferred timers of one critical section: alternately the latest and the first, or the
+    /// first if the pass fires all. Returns `false` if there are none, or if the pass may fire no more.
     #[cold]
     pub(in crate::driver) fn fire_deferred(&self, pass: &mut Pass<'_>) -> bool {
         if pass.left == 0 || self.deferred() == 0 {
@@ -121,7 +122,7 @@ impl Shard {
         pass.seen = (pass.clock)().max(pass.seen);
         let mut state = platform::wait(&self.state);
         let fired = match state.deferred.len() % 2 {
-            0 => state.deferred.pop_back(),
+            0 if pass.left <= PASS => state.deferred.pop_back(),
             _ => state.deferred.pop_front(),
         };
         let fired = fired.unwrap_or_default();
