@@ -31,10 +31,9 @@
 //! (or already, if the pass is late) may take the fast path. It fires in that pass or the next,
 //! instead of in Tokio's millisecond.
 
-use std::time::Duration;
-
 use super::alarm::Alarm;
 use crate::clock::{MILLISECOND, Tick};
+use crate::platform::now_if_current;
 
 impl Alarm {
     /// Returns the tick at which a timer with a near deadline fires, or `None` if the timer is due
@@ -66,11 +65,14 @@ impl Alarm {
         let Some(fires_at) = self.grid.round_up(when) else {
             return self.at_own_deadline(when);
         };
-        let has_come = match self.settings.current_thread {
+        let real = (!self.settings.current_thread).then_some(now);
+        let now = real.or_else(|| now_if_current(self.runtime).map(Tick::of));
+        let has_come = match now {
+            Some(now) if now < fires_at => false,
+            Some(now) if real.is_some() || now.0 - fires_at.0 >= MILLISECOND => true,
             // There is no answer in a task dump, or if the driver is shutting down, which wakes the
             // timer.
-            true => self.ask(|timer| timer.has_reached(fires_at)) == Some(true),
-            false => fires_at <= now,
+            _ => self.ask(|timer| timer.tokio_has_reached(fires_at)) == Some(true),
         };
         (!has_come).then_some(fires_at)
     }
@@ -80,8 +82,7 @@ impl Alarm {
     fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
         let now = self.read_clock();
         let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;
-        let soonest = now.saturating_add(Duration::from_nanos(1));
-        (!is_long_due).then(|| when.max(soonest))
+        (!is_long_due).then(|| when.max(Tick(now.0 + 1)))
     }
 
     /// Returns the end of Tokio's last millisecond: Tokio has fired its own timers up to there (see

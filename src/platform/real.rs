@@ -87,9 +87,9 @@ pub(crate) fn is_traced(waker: &Waker) -> bool {
 }
 
 /// Returns the current time by the clock of this runtime, if it is the current runtime.
-pub(crate) fn now_if_current(runtime: &Handle) -> Option<Instant> {
+pub(crate) fn now_if_current(runtime: runtime::Id) -> Option<Instant> {
     let here = Handle::try_current().ok()?;
-    (here.id() == runtime.id()).then(now)
+    (here.id() == runtime).then(now)
 }
 
 /// Returns the current time by the clock of this runtime, or `None` if this thread cannot enter the

@@ -47,13 +47,11 @@ use std::pin::Pin;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use crate::clock::{MILLISECOND, Tick};
+use crate::clock::Tick;
 use crate::driver::wakers::contain;
 use crate::platform::runtime::Handle;
 use crate::platform::time::{self, Interval, Sleep};
-use crate::platform::{
-    Descriptor, TIMERFD_RANGE, now_if_current, now_in, poll_without_budget, thread_local,
-};
+use crate::platform::{Descriptor, TIMERFD_RANGE, poll_without_budget, thread_local};
 use crate::spans;
 
 /// What Tokio does for a driver: the two sources of its alarm, the waker that they share, and the
@@ -71,7 +69,7 @@ pub(in crate::driver) struct AlarmTimer {
     pub(super) set_to: Tick,
     /// The timerfd does not expire before this: the spacing after the record was last consumed.
     not_before: Tick,
-    runtime: Handle,
+    pub(super) runtime: Handle,
     /// Called when the alarm fires.
     pub(in crate::driver) waker: Waker,
     /// See the table in `alarm/mod.rs`.
@@ -170,21 +168,6 @@ impl AlarmTimer {
             self.probe.as_mut().reset(Tick::ZERO.to_instant());
         }
         is_reached
-    }
-
-    /// Returns `true` if Tokio, whose time is never ahead of the clock, has reached `fires_at`, or if the
-    /// clock passed it at least a millisecond ago.
-    pub(in crate::driver) fn has_reached(&mut self, fires_at: Tick) -> bool {
-        match now_if_current(&self.runtime).map(Tick::of) {
-            Some(now) if now < fires_at => false,
-            Some(now) if now.0 - fires_at.0 >= MILLISECOND => true,
-            _ => self.tokio_has_reached(fires_at),
-        }
-    }
-
-    /// Returns the time by the runtime's own clock, or [`Tick::ZERO`] if the runtime cannot be entered.
-    pub(super) fn now(&self) -> Tick {
-        now_in(&self.runtime).map_or(Tick::ZERO, Tick::of)
     }
 }
 

@@ -66,7 +66,10 @@ use super::grid::Grid;
 use super::lifecycle::Home;
 use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
-use crate::platform::{AtomicBool, AtomicU64, Mutex, Ordering, TIMERFD_RANGE, is_traced, lock};
+use crate::platform::{
+    AtomicBool, AtomicU64, Mutex, Ordering, TIMERFD_RANGE, is_traced, lock, now_if_current, now_in,
+    runtime,
+};
 use crate::settings::Settings;
 
 /// How long the alarm leaves deferred timers to the driver task.
@@ -86,6 +89,7 @@ pub(super) struct Alarm {
     may_pause: AtomicBool,
     /// The mutex of the rules above. It holds `None` once the driver has shut down.
     timer: Mutex<Option<AlarmTimer>>,
+    pub(super) runtime: runtime::Id,
     pub(super) settings: Settings,
     /// The tick at which the driver was opened.
     pub(super) opened: Tick,
@@ -107,6 +111,7 @@ impl Alarm {
             awaited_until: AtomicU64::new(Tick::NEVER.0),
             grid: Grid::unknown(),
             may_pause: AtomicBool::new(false),
+            runtime: timer.runtime.id(),
             timer: Mutex::new(Some(timer)),
             settings,
             opened,
@@ -119,27 +124,31 @@ impl Alarm {
         lock(&self.timer).take()
     }
 
-    /// Returns the time by the driver's own clock. On a current-thread runtime, returns [`Tick::ZERO`]
-    /// if the driver has shut down or the runtime cannot be entered, and also notes if the clock may be
-    /// paused. A clock that does not show the real time is paused, or was paused earlier. With the
+    /// Returns the time by the driver's own clock. On a current-thread runtime, that is `runtimes_now`,
+    /// and this also notes if the clock may be paused. A clock that does not show the real time is paused, or was paused earlier. With the
     /// feature `test-util`, every clock may be paused.
     pub(super) fn read_clock(&self) -> Tick {
         if !self.settings.current_thread {
             return Tick::really_now();
         }
-        let timer = lock(&self.timer);
-        let Some(timer) = timer.as_ref() else {
-            return Tick::ZERO;
-        };
         if self.may_pause() {
-            return timer.now();
+            return self.runtimes_now();
         }
-        let (before, now) = (Tick::really_now(), timer.now());
+        let (before, now) = (Tick::really_now(), self.runtimes_now());
         let is_virtual = now < before || now > Tick::really_now();
         if now != Tick::ZERO && (is_virtual || cfg!(feature = "test-util")) {
             self.set_may_pause();
         }
         now
+    }
+
+    /// Returns the time by the runtime's own clock. Outside the runtime, enters it, and returns
+    /// [`Tick::ZERO`] if that is not possible or if the driver has shut down. Inside, which is where
+    /// almost all calls come from, this takes no lock.
+    fn runtimes_now(&self) -> Tick {
+        let enter = || now_in(&lock(&self.timer).as_ref()?.runtime);
+        let now = now_if_current(self.runtime).or_else(enter);
+        now.map_or(Tick::ZERO, Tick::of)
     }
 
     /// Notes that the clock may be paused. If a timerfd is set, its next expiry arms the interval.
