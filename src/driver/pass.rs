@@ -61,6 +61,7 @@
 //!   is due.
 
 use std::cell::Cell;
+use std::mem;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
 
@@ -122,7 +123,10 @@ impl Driver {
         pass.left = deferred;
         let mut fires = |shard: &Shard| shard.fire_deferred(&mut pass);
         while deferred > 0 && shards.clone().filter(|shard| fires(shard)).count() > 0 {}
-        if pass.is_idle {
+        let is_idle = pass.is_idle;
+        // Each section has emptied the batch, so `forget` leaks nothing.
+        mem::forget(pass);
+        if is_idle {
             self.idle_passes.fetch_add(1, Ordering::Relaxed);
         }
         self.rearm();
