@@ -80,9 +80,9 @@ impl Alarm {
     /// Returns when a timer fires if Tokio's milliseconds do not apply: with high resolution, or
     /// while they are not known.
     fn at_own_deadline(&self, when: Tick) -> Option<Tick> {
-        let now = self.read_clock();
-        let is_long_due = now.0.saturating_sub(when.0) >= MILLISECOND;
-        (!is_long_due).then(|| when.max(Tick(now.0 + 1)))
+        let now = self.read_clock().0;
+        let is_long_due = now.saturating_sub(when.0) >= MILLISECOND;
+        (!is_long_due).then(|| when.max(Tick(now + 1)))
     }
 
     /// Returns the end of Tokio's last millisecond: Tokio has fired its own timers up to there (see

@@ -123,12 +123,10 @@ impl Driver {
         pass.left = deferred;
         let mut fires = |shard: &Shard| shard.fire_deferred(&mut pass);
         while deferred > 0 && shards.clone().filter(|shard| fires(shard)).count() > 0 {}
-        let is_idle = pass.is_idle;
+        let idle = u64::from(pass.is_idle);
+        self.idle_passes.fetch_add(idle, Ordering::Relaxed);
         // Each section has emptied the batch, so `forget` leaks nothing.
         mem::forget(pass);
-        if is_idle {
-            self.idle_passes.fetch_add(1, Ordering::Relaxed);
-        }
         self.rearm();
         if self.alarm.awaited_until() != Tick::NEVER {
             self.request_pass();

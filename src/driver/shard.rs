@@ -233,10 +233,9 @@ impl Shard {
 
     /// Publishes from which deadline on a timer takes the fast path, if that is new.
     pub(super) fn publish_fast_path(&self, from: Tick) {
+        let published = &self.published.fast_path_from;
         if self.fast_path_from() != from {
-            self.published
-                .fast_path_from
-                .store(from.0, Ordering::SeqCst);
+            published.store(from.0, Ordering::SeqCst);
         }
     }
 

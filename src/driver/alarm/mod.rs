@@ -66,10 +66,7 @@ use super::grid::Grid;
 use super::lifecycle::Home;
 use super::wakers::contain;
 use crate::clock::{MILLISECOND, Tick};
-use crate::platform::{
-    AtomicBool, AtomicU64, Mutex, Ordering, TIMERFD_RANGE, is_traced, lock, now_if_current, now_in,
-    runtime,
-};
+use crate::platform::{self, AtomicBool, AtomicU64, Mutex, Ordering, is_traced, lock};
 use crate::settings::Settings;
 
 /// How long the alarm leaves deferred timers to the driver task.
@@ -89,7 +86,7 @@ pub(super) struct Alarm {
     may_pause: AtomicBool,
     /// The mutex of the rules above. It holds `None` once the driver has shut down.
     timer: Mutex<Option<AlarmTimer>>,
-    pub(super) runtime: runtime::Id,
+    pub(super) runtime: platform::runtime::Id,
     pub(super) settings: Settings,
     /// The tick at which the driver was opened.
     pub(super) opened: Tick,
@@ -124,9 +121,9 @@ impl Alarm {
         lock(&self.timer).take()
     }
 
-    /// Returns the time by the driver's own clock. On a current-thread runtime, that is `runtimes_now`,
-    /// and this also notes if the clock may be paused. A clock that does not show the real time is paused, or was paused earlier. With the
-    /// feature `test-util`, every clock may be paused.
+    /// Returns the time by the driver's own clock. On a current-thread runtime, that is the runtime's
+    /// own, and this also notes if the clock may be paused. A clock that does not show the real time is
+    /// paused, or was paused earlier. With the feature `test-util`, every clock may be paused.
     pub(super) fn read_clock(&self) -> Tick {
         if !self.settings.current_thread {
             return Tick::really_now();
@@ -146,8 +143,8 @@ impl Alarm {
     /// [`Tick::ZERO`] if that is not possible or if the driver has shut down. Inside, which is where
     /// almost all calls come from, this takes no lock.
     fn runtimes_now(&self) -> Tick {
-        let enter = || now_in(&lock(&self.timer).as_ref()?.runtime);
-        let now = now_if_current(self.runtime).or_else(enter);
+        let enter = || platform::now_in(&lock(&self.timer).as_ref()?.runtime);
+        let now = platform::now_if_current(self.runtime).or_else(enter);
         now.map_or(Tick::ZERO, Tick::of)
     }
 
@@ -185,11 +182,11 @@ impl Alarm {
     /// clock went back, if the runtime is about to shut down, or if another thread has re-armed the
     /// alarm for a later target since Tokio began to fire it.
     ///
-    /// With a timerfd, the alarm may fire up to [`TIMERFD_RANGE`] before its target without being
+    /// With a timerfd, the alarm may fire up to `TIMERFD_RANGE` before its target without being
     /// too early: Tokio's interval fires then so that the timerfd can be set, and a timerfd may
     /// still expire for an earlier target that it was set for.
     pub(super) fn is_early(&self, now: Tick) -> bool {
-        let ahead = TIMERFD_RANGE * u32::from(self.settings.is_precise);
+        let ahead = platform::TIMERFD_RANGE * u32::from(self.settings.is_precise);
         now < self.armed_for().saturating_sub(ahead)
     }
 
