@@ -147,12 +147,13 @@ impl AlarmTimer {
         is_armed
     }
 
-    /// Sets the watchdog [`WATCH`] after the target, unless it will fire already, at most twice as long
-    /// after the target. If it fires before the target, it is set again then. So it is set about once a
-    /// second, however often the target changes, and may wake an idle runtime once.
+    /// Sets the watchdog [`WATCH`] after the target, if there is one, unless it will fire already, at most
+    /// twice as long after the target. If it fires before the target, it is set again then. So it is set
+    /// about once a second, however often the target changes, and may wake an idle runtime once.
     pub(super) fn watch(&mut self, target: Tick, now: Tick) {
         let latest = target.saturating_add(2 * WATCH);
-        if self.watched_at <= now || latest < self.watched_at {
+        let is_watched = now < self.watched_at && self.watched_at <= latest;
+        if target != Tick::NEVER && !is_watched {
             let at = target.saturating_add(WATCH);
             let is_set = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));
             self.watched_at = if is_set { at } else { Tick::ZERO };
