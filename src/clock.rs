@@ -41,10 +41,16 @@ impl Tick {
     #[inline]
     pub(crate) fn saturating_add(self, duration: Duration) -> Tick {
         match nanos(duration) {
-            // `u64::MAX` is `NEVER`, so the sum saturates one below that.
-            Some(nanos) => Tick(self.0.saturating_add(nanos + 1) - 1),
+            Some(nanos) => self.later_by(nanos),
             None => Tick::LAST,
         }
+    }
+
+    /// Returns the tick `nanos` later, which must be the [`nanos`] of a duration, or [`Tick::LAST`].
+    #[inline]
+    pub(crate) fn later_by(self, nanos: u64) -> Tick {
+        // `u64::MAX` is `NEVER`, so the sum saturates one below that.
+        Tick(self.0.saturating_add(nanos + 1) - 1)
     }
 
     /// Returns the sum, or `None` if it is beyond [`Tick::LAST`].
@@ -111,7 +117,7 @@ const MOST_SECS: u64 = u64::MAX / NANOS_PER_SEC;
 
 /// Returns a duration in nanoseconds, or `None` if it is 584 years or longer.
 #[inline]
-const fn nanos(duration: Duration) -> Option<u64> {
+pub(crate) const fn nanos(duration: Duration) -> Option<u64> {
     // Cheaper than checked arithmetic: one comparison, below whose bound nothing overflows.
     if duration.as_secs() >= MOST_SECS {
         return None;

@@ -10,8 +10,9 @@ use tokio::task::coop;
 use tokio::time::Instant;
 
 use crate::clock::Tick;
+use crate::driver::context;
 use crate::driver::timer::Timer;
-use crate::platform::is_traced;
+use crate::platform::{is_traced, now, runtime};
 use crate::spans::Operation;
 
 /// tokio's own limit for `sleep`, which is longer than any service runs.
@@ -281,8 +282,9 @@ impl Sleep {
         self.poll_timer(false, cx)
     }
 
+    /// Polls without spending from the task's budget. `in_budget` is only for the spans.
     #[inline]
-    fn poll_timer(&mut self, in_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_timer(&mut self, in_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
         // A poll that a task dump traces has no effect, as with tokio's timers.
         if is_traced(cx.waker()) {
             return Poll::Pending;
@@ -294,6 +296,41 @@ impl Sleep {
         } else {
             self.timer.poll(self.deadline, cx.waker())
         })
+    }
+}
+
+/// Where and when a timeout was created. This becomes a [`Sleep`] in the first poll that finds the
+/// future pending, because most futures are ready by then, and need no deadline.
+pub(crate) struct Created {
+    at: Instant,
+    runtime: runtime::Id,
+    spans: Operation,
+}
+
+impl Created {
+    /// # Panics
+    ///
+    /// Panics under the same conditions as [`sleep`].
+    #[inline]
+    #[track_caller]
+    pub(crate) fn now() -> Self {
+        // The clock is read last, because the other call would have to save the instant.
+        let runtime = context::runtime();
+        let at = now();
+        let spans = Operation::new_sleep();
+        Created { at, runtime, spans }
+    }
+
+    /// Creates the timer of a timeout that elapses so many nanoseconds later.
+    #[inline]
+    pub(crate) fn elapses_after(self, nanos: u64) -> Sleep {
+        let Created { at, runtime, spans } = self;
+        let made_at = Tick::of(at);
+        Sleep {
+            deadline: made_at.later_by(nanos),
+            timer: Timer::Unplaced { runtime, made_at },
+            spans,
+        }
     }
 }
 
@@ -309,7 +346,7 @@ impl Future for Sleep {
 }
 
 #[inline(never)]
-fn spend_budget(cx: &mut Context<'_>) -> Poll<()> {
+pub(crate) fn spend_budget(cx: &mut Context<'_>) -> Poll<()> {
     ready!(coop::poll_proceed(cx)).made_progress();
     Poll::Ready(())
 }

@@ -3,18 +3,17 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use pin_project_lite::pin_project;
 use tokio::task::coop;
 use tokio::time::Instant;
 
-use crate::clock::Tick;
+use crate::clock::nanos;
 use crate::driver::context;
-use crate::driver::timer::Timer;
 use crate::error::Elapsed;
-use crate::sleep::{Sleep, sleep_until};
+use crate::sleep::{Created, Sleep, sleep_until, spend_budget};
 
 /// Requires a future to complete within `duration`.
 ///
@@ -60,7 +59,16 @@ pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    Timeout::new(future.into_future(), after(duration))
+    let value = future.into_future();
+    // A closure would hide the caller's line.
+    let delay = match nanos(duration) {
+        Some(nanos) => Delay::Unarmed {
+            nanos,
+            created: Some(Created::now()),
+        },
+        None => Delay::Never,
+    };
+    Timeout { value, delay }
 }
 
 /// Requires a future to complete before `deadline`.
@@ -111,7 +119,11 @@ where
 #[track_caller]
 pub(crate) fn timeout_if_pending<F>(duration: Duration, value: F) -> Timeout<F> {
     context::require_runtime();
-    let delay = Delay::Unarmed(duration);
+    let unarmed = |nanos| Delay::Unarmed {
+        nanos,
+        created: None,
+    };
+    let delay = nanos(duration).map_or(Delay::Never, unarmed);
     Timeout { value, delay }
 }
 
@@ -142,56 +154,61 @@ pin_project! {
 /// The timer of a [`Timeout`].
 enum Delay {
     Armed(Sleep),
-    /// To be armed by the first poll in which the future is pending.
-    Unarmed(Duration),
+    /// To be armed by the first poll in which the future is pending. The duration begins when the
+    /// timeout was created or, if that is `None`, with that poll.
+    Unarmed {
+        nanos: u64,
+        created: Option<Created>,
+    },
     Never,
 }
 
 impl Delay {
-    /// Polls a timer that may not be armed, and arms it first.
+    /// Arms a timer that is not armed, and polls it.
     #[inline(never)]
-    fn poll_unarmed(&mut self, cx: &mut Context<'_>) -> Poll<Elapsed> {
-        if let Delay::Unarmed(duration) = *self {
-            *self = after(duration).map_or(Delay::Never, Delay::Armed);
+    fn poll_unarmed(&mut self, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
+        if let Delay::Unarmed { nanos, created } = self {
+            let created = created.take().unwrap_or_else(created_now);
+            *self = Delay::Armed(created.elapses_after(*nanos));
+            // The compiler knows the state of this timer, so it compiles only a part of the poll.
+            if let Delay::Armed(sleep) = self {
+                return poll_inlined(sleep, had_budget, cx);
+            }
         }
-        match self {
-            Delay::Armed(sleep) => poll_delay(sleep, false, cx),
-            _ => Poll::Pending,
-        }
+        Poll::Pending
     }
+}
+
+#[cold]
+fn created_now() -> Created {
+    Created::now()
 }
 
 /// Polls the timer. This part does not depend on the future, so it is compiled once.
+#[inline(never)]
 fn poll_delay(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
-    // A future that burns the whole budget at each poll must not keep its own
-    // timeout from being seen.
-    let starved = had_budget && !coop::has_budget_remaining();
-    let polled = if starved {
-        delay.poll_unconstrained(cx)
-    } else {
-        delay.poll_in_budget(cx)
-    };
-    polled.map(|()| Elapsed::new())
+    poll_inlined(delay, had_budget, cx)
 }
 
-/// Creates the timer for a duration, unless that is too long to be represented as a deadline.
-#[inline]
-#[track_caller]
-fn after(duration: Duration) -> Option<Sleep> {
-    let now = Tick::now();
-    // A closure would hide the caller's line.
-    #[allow(clippy::manual_map)]
-    match now.checked_add(duration) {
-        Some(deadline) => Some(Sleep::new(deadline, Timer::new(now))),
-        None => None,
+#[inline(always)]
+fn poll_inlined(delay: &mut Sleep, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
+    // A future that burns the whole budget at each poll must not keep its own
+    // timeout from being seen.
+    let is_starved = || had_budget && !coop::has_budget_remaining();
+    // Most polls find the timer pending, so only the spans need to know before the poll.
+    let in_budget = cfg!(feature = "tracing") && !is_starved();
+    ready!(delay.poll_timer(in_budget, cx));
+    if !is_starved() {
+        ready!(spend_budget(cx));
     }
+    Poll::Ready(Elapsed::new())
 }
 
 impl fmt::Debug for Delay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Delay::Armed(sleep) => sleep.fmt(f),
-            Delay::Unarmed(duration) => duration.fmt(f),
+            Delay::Unarmed { nanos, .. } => Duration::from_nanos(*nanos).fmt(f),
             Delay::Never => f.write_str("Never"),
         }
     }
@@ -258,10 +275,11 @@ impl<T: Future> Future for Timeout<T> {
         }
         match me.delay {
             Delay::Armed(sleep) => poll_delay(sleep, had_budget, cx).map(Err),
-            delay => delay.poll_unarmed(cx).map(Err),
+            delay => delay.poll_unarmed(had_budget, cx).map(Err),
         }
     }
 }
 
 /// A timer that is not armed yet needs no more memory.
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Delay>() == size_of::<Sleep>());
