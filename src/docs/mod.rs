@@ -14,10 +14,10 @@
 //! | [`testing`] | tests under a paused clock |
 //! | **operating** | |
 //! | [`design`] | how the timers work: a wheel per worker, late cancels, the alarm, the expiry pass |
-//! | [`metrics`] | counts of timers, lag, an alert, Prometheus |
-//! | [`tuning`] | the settings of a driver, custom drivers, settings of Tokio's runtime |
+//! | [`metrics`] | counts of timers, lag, Prometheus, alerts |
+//! | [`tuning`] | the settings of a driver, memory, custom drivers |
 //! | [`high_resolution`] | timers finer than a millisecond: for whom, at what cost, other crates |
-//! | [`troubleshooting`] | symptoms, causes, remedies |
+//! | [`troubleshooting`] | symptoms, causes, remedies, profiles |
 //! | **reference** | |
 //! | [`guarantees`] | what the crate promises, and what it leaves open |
 //! | [`differences`] | each difference from `tokio::time`: who notices, what to do |

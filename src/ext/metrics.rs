@@ -275,7 +275,7 @@ impl Reporter {
     /// Every 97 ms it also measures how late a timer is, and records that in [`PROBE_LAG`]: the
     /// time from the timer's deadline until the task that waits for it runs. So a blocked runtime
     /// is seen even if no other timer fires. Deadlines that pass while the runtime is blocked are
-    /// recorded, too: [what their share means](crate::docs::metrics#what-the-first-alert-sees).
+    /// recorded, too: [what their share means](crate::docs::metrics#the-probe).
     /// [`probe`](Self::probe) sets another interval, or turns this off.
     ///
     /// # Panics
