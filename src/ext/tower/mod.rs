@@ -79,7 +79,7 @@
 //!
 //! | tower's module | its timers | without the patch |
 //! | --- | --- | --- |
-//! | `hedge` | one for each request that may be sent twice | write [your own hedge](crate::docs::patterns#retries-with-back-off-and-hedged-requests), in a few lines |
+//! | `hedge` | one for each request that may be sent twice | write [your own hedge](crate::docs::patterns#retries-hedges-deadlines-streams), in a few lines |
 //! | `limit::rate` | one for each service, reset when the limit is reached | leave it, because requests arm no timer |
 //! | `load`, `retry::budget` | none; they only read the clock | leave them |
 //!
