@@ -9,7 +9,7 @@
 //! | [`migrating`] | moving a service from `tokio::time`, and moving it back |
 //! | [`whole_tree`] | moving the timers of every crate in a dependency tree with one `[patch]` |
 //! | **using** | |
-//! | [`patterns`] | graceful shutdown, idle timeouts, a cache, deadline propagation, jitter, retries |
+//! | [`patterns`] | graceful shutdown, idle timeouts, a cache, jitter; programs with retries and deadlines |
 //! | [`recipes`] | axum, hyper, tonic, reqwest, quinn, backon, connection pools |
 //! | [`testing`] | tests under a paused clock |
 //! | **operating** | |
