@@ -109,9 +109,8 @@ impl Driver {
         // was found to be paused. The alarm must not stay armed for it. `rearm` ends the fast path,
         // and re-arming after a cancel searches each shard.
         self.rearm();
-        self.homes
-            .iter()
-            .for_each(|home| home.rearm_after_cancel_if_paused());
+        let homes = self.homes.iter();
+        homes.for_each(|home| home.rearm_after_cancel_if_paused());
     }
 
     /// Closes the driver and wakes all pending timers, whose next poll finds the driver closed.
@@ -197,10 +196,8 @@ impl Home {
 
     #[cold]
     fn rearm_after_cancel(&self) {
-        if self
-            .shard
-            .raise_next(self.shard.apply_late_cancels_and_lock())
-        {
+        let held = self.shard.apply_late_cancels_and_lock();
+        if self.shard.raise_next(held) {
             self.rearm();
         }
     }

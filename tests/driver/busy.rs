@@ -135,7 +135,7 @@ fn a_paused_clock_fires_timers_in_order_even_if_some_were_deferred_before() {
         tokio::time::advance(secs(1)).await;
         fired.try_iter().collect()
     }
-    for all in [400, 4_000, 40_000] {
+    for all in [400, 4_000] {
         let theirs = current_thread().block_on(order::<Tokio>(all));
         assert_eq!(current_thread().block_on(order::<Ours>(all)), theirs);
     }

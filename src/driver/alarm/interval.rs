@@ -47,7 +47,7 @@ use std::pin::Pin;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use crate::clock::Tick;
+use crate::clock::{MILLISECOND, Tick};
 use crate::driver::wakers::contain;
 use crate::platform::runtime::Handle;
 use crate::platform::time::{self, Interval, Sleep};
@@ -110,6 +110,7 @@ impl AlarmTimer {
         self.set_for = Tick::NEVER;
         self.set_to = Tick::NEVER;
         self.not_before = not_before;
+        self.is_falling = false;
     }
 
     /// Sets the timerfd for `target` and returns `None`. This call never wakes the waker. Otherwise
@@ -149,10 +150,12 @@ impl AlarmTimer {
 
     /// Sets the watchdog [`WATCH`] after the target, if there is one, unless it will fire already, at most
     /// twice as long after the target. If it fires before the target, it is set again then. So it is set
-    /// about once a second, however often the target changes, and may wake an idle runtime once.
+    /// about once a second, however often the target changes. It stays a tenth of a second from the
+    /// target, because a panic takes both wake-ups along if Tokio fires them together.
     pub(super) fn watch(&mut self, target: Tick, now: Tick) {
         let latest = target.saturating_add(2 * WATCH);
-        let is_watched = now < self.watched_at && self.watched_at <= latest;
+        let is_apart = self.watched_at.0.abs_diff(target.0) > 100 * MILLISECOND;
+        let is_watched = now < self.watched_at && self.watched_at <= latest && is_apart;
         if target != Tick::NEVER && !is_watched {
             let at = target.saturating_add(WATCH);
             let is_set = arming(|| poll_sleep(self.watchdog.as_mut(), at, &self.waker));

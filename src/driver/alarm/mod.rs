@@ -286,8 +286,10 @@ impl Alarm {
     /// Returns the target for the earliest deadline: that deadline itself or, if the alarm was moved to an
     /// earlier time and has to be moved once more before it fires, an eighth of the remaining time
     /// earlier. So a series of falling deadlines seldom moves the alarm, which then fires once for nothing.
+    /// (With high resolution, a timer would be late after that, by the spacing.)
     fn target(&self, earliest: Tick, timer: &AlarmTimer, now: Tick) -> Tick {
-        match timer.is_falling && earliest < timer.set_for && !self.may_pause() {
+        let may_lead = timer.is_falling && !self.settings.is_precise && !self.may_pause();
+        match may_lead && earliest < timer.set_for {
             true => Tick(earliest.0 - earliest.0.saturating_sub(now.0) / 8),
             false => earliest,
         }
