@@ -16,8 +16,9 @@
 //! that it would have woken after that one. The runtime's other workers go on, but no timer would fire
 //! again, because every later deadline finds the alarm set for an earlier time. So a second timer of
 //! Tokio's fires at most two seconds after the alarm and wakes the same waker, which runs a pass if the
-//! target has passed, and is set again otherwise. (If Tokio polls its timers so late that both fire together, the panic
-//! may take both along. Then the check for late timers requests a pass: see `pass.rs`.)
+//! target has passed, and is set again otherwise. (If Tokio polls its timers so late that both fire
+//! together, the panic may take both along. Then the check for late timers requests a pass: see
+//! `pass.rs`.)
 //!
 //! On a current-thread runtime there is no watchdog: a waker that panics there leaves Tokio no time
 //! driver, and a paused clock would advance to the watchdog.
