@@ -137,7 +137,6 @@ impl Driver {
     }
 }
 
-/// Arming the alarm.
 impl Driver {
     /// Arms the alarm for the earliest deadline. If Tokio's clock has passed that, requests a pass.
     ///

@@ -126,7 +126,6 @@ impl Timer {
     }
 }
 
-/// Polling.
 impl Timer {
     /// Returns `true` if the next poll arms the timer.
     #[inline]

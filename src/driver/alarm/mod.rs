@@ -172,7 +172,6 @@ impl Alarm {
     }
 }
 
-/// Firing.
 impl Alarm {
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
@@ -215,7 +214,6 @@ impl Alarm {
     }
 }
 
-/// Arming.
 impl Alarm {
     /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none.
     /// Returns `false` if a pass is needed, because the alarm could not be armed: its time had come,

@@ -12,7 +12,6 @@ use crate::driver::shard::Reset;
 use crate::driver::wakers::{self, WakerId};
 use crate::platform::{TRIES, back_off};
 
-/// Arming.
 impl Placed {
     /// Moves a timer that is not armed to this thread's home, if that has the same driver.
     #[inline(always)]
@@ -98,7 +97,6 @@ impl Placed {
     }
 }
 
-/// Resetting.
 impl Timer {
     /// Resets the timer to another deadline, without a poll. The waker stays the same.
     pub(crate) fn reset(&mut self, deadline: Tick) {
@@ -181,7 +179,6 @@ impl Placed {
     }
 }
 
-/// Cancelling.
 impl Placed {
     /// Cancels an armed timer and leaves it idle.
     #[inline(never)]
