@@ -54,7 +54,8 @@ async fn a_dropped_sleep_does_not_advance_the_clock() {
             assert_eq!(clock, Duration::ZERO, "{duration:?}, dropped {how}");
         }
     }
-    drop(Vec::from_iter((1..=1000).map(|n| pending(ms(n * n)))));
+    let thousand: Vec<_> = (1..=1000).map(|n| pending(ms(n * n))).collect();
+    drop(thousand);
     assert_eq!(clock_after_a_real_wait().await, Duration::ZERO);
 }
 
@@ -101,7 +102,8 @@ async fn pausing_and_resuming_keeps_pending_timers() {
     sleep(ms(2)).await;
     wheel::pause();
     long.await;
-    assert!((HOUR..HOUR + secs(60)).contains(&start.elapsed()));
+    assert!(start.elapsed() >= HOUR);
+    assert!(start.elapsed() < HOUR + secs(60));
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,4 +134,13 @@ async fn intervals_accept_the_longest_durations() {
     assert_pending!(task::spawn(long.tick()).poll());
     long.reset_immediately();
     long.tick().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_advance_every_timer_that_is_due_has_fired_however_many() {
+    let (waker, fired) = new_count_waker();
+    let all = (0..10_000).map(|_| armed_with(sleep(ms(5)), &waker));
+    let _all: Vec<_> = all.collect();
+    advance(ms(10)).await;
+    assert_eq!(fired.get(), 10_000);
 }

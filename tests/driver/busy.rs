@@ -7,7 +7,7 @@ use crate::everywhere::*;
 
 use std::iter::repeat_with;
 
-use futures::future::{FutureExt as _, select_all};
+use futures::future::select_all;
 use support::load::{compute, requeue};
 
 /// Here Tokio polls its timers only after a million polls of tasks, and the run queue is never
@@ -86,10 +86,14 @@ fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry_and_a_later_timer_
             let overtakes = deadline + ms(1);
             let all = (0..ALL).map(|_| armed_with(sleep_until(deadline), &waker));
             let _all: Vec<_> = all.collect();
-            let fired: &AwokenCount = Box::leak(Box::new(fired));
-            let mut tasks = JoinSet::new();
-            let later = tokio::spawn(sleep_until(overtakes).map(|()| fired.get()));
+            let (fired, mut tasks) = (Arc::new(fired), JoinSet::new());
+            let count = Arc::clone(&fired);
+            let later = tokio::spawn(async move {
+                sleep_until(overtakes).await;
+                count.get()
+            });
             for _ in 0..8 {
+                let fired = Arc::clone(&fired);
                 tasks.spawn(async move {
                     tokio::time::sleep_until(deadline).await;
                     // In real time, because a worker has to be blocked until the later timer is due.

@@ -25,7 +25,10 @@ fn timers_fire_after_a_foreign_waker_has_panicked() {
                 }
             });
         }
-        let after = runtime.spawn(async { T::sleep(ms(100)).await });
+        let after = runtime.spawn(async {
+            T::sleep(ms(100)).await;
+            T::sleep(ms(100)).await;
+        });
         let ended = runtime.block_on(joined(after));
         std::mem::forget(runtime);
         ended
