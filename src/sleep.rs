@@ -276,12 +276,6 @@ impl Sleep {
         Poll::Ready(())
     }
 
-    /// Polls without spending from the task's budget.
-    #[inline]
-    pub(crate) fn poll_unconstrained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.poll_timer(false, cx)
-    }
-
     /// Polls without spending from the task's budget. `in_budget` is only for the spans.
     #[inline]
     pub(crate) fn poll_timer(&mut self, in_budget: bool, cx: &mut Context<'_>) -> Poll<()> {

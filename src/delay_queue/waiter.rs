@@ -72,7 +72,7 @@ impl Waiter {
             sleep.reset_to(tick);
         }
         // Without the task's budget, because polling the queue has already spent from it.
-        let polled = sleep.poll_unconstrained(cx);
+        let polled = sleep.poll_timer(false, cx);
         if polled.is_pending() {
             self.keep_waker(cx);
             self.until = tick;
