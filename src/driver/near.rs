@@ -65,11 +65,12 @@ impl Alarm {
         let Some(fires_at) = self.grid.round_up(when) else {
             return self.at_own_deadline(when);
         };
-        let real = (!self.settings.current_thread).then_some(now);
-        let now = real.or_else(|| now_if_current(self.runtime).map(Tick::of));
-        let has_come = match now {
+        if !self.settings.current_thread {
+            return (now < fires_at).then_some(fires_at);
+        }
+        let has_come = match now_if_current(self.runtime).map(Tick::of) {
             Some(now) if now < fires_at => false,
-            Some(now) if real.is_some() || now.0 - fires_at.0 >= MILLISECOND => true,
+            Some(now) if now.0 - fires_at.0 >= MILLISECOND => true,
             // There is no answer in a task dump, or if the driver is shutting down, which wakes the
             // timer.
             _ => self.ask(|timer| timer.tokio_has_reached(fires_at)) == Some(true),
