@@ -59,7 +59,6 @@ impl Wake for AlarmWaker {
     }
 }
 
-/// Opening and closing.
 impl Driver {
     /// Opens a driver of the current runtime, whose handle this must be. Nothing is armed yet, and no
     /// task runs.
@@ -135,9 +134,7 @@ impl Driver {
     pub(crate) fn is_open(&self) -> bool {
         !self.homes[0].shard.is_closed()
     }
-}
 
-impl Driver {
     /// Arms the alarm for the earliest deadline. If Tokio's clock has passed that, requests a pass.
     ///
     /// While a task dump traces this thread, Tokio arms nothing, so the driver task re-arms the

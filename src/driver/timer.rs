@@ -79,7 +79,6 @@ enum State {
     },
 }
 
-/// Creating a timer, which arms nothing.
 impl Timer {
     /// Creates a timer of this thread's runtime.
     ///
@@ -124,9 +123,7 @@ impl Timer {
         // An unplaced timer owns nothing that would have to be dropped.
         mem::forget(mem::replace(self, placed));
     }
-}
 
-impl Timer {
     /// Returns `true` if the next poll arms the timer.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {

@@ -98,7 +98,6 @@ pub(super) fn earliest(homes: &[Arc<Home>]) -> Tick {
     nexts.min().unwrap_or(Tick::NEVER)
 }
 
-/// Opening, closing, and the clock.
 impl Alarm {
     /// Creates the alarm of a driver that is opened now. Nothing is armed yet.
     pub(super) fn new(timer: AlarmTimer, settings: Settings, opened: Tick) -> Self {
@@ -170,9 +169,7 @@ impl Alarm {
         let timer = timer.as_mut()?;
         contain(|| ask(timer))
     }
-}
 
-impl Alarm {
     pub(super) fn armed_for(&self) -> Tick {
         Tick(self.armed_for.load(Ordering::SeqCst))
     }
@@ -212,9 +209,7 @@ impl Alarm {
     fn take_fired(&self) -> bool {
         self.has_fired.swap(false, Ordering::SeqCst)
     }
-}
 
-impl Alarm {
     /// Arms the alarm for the earliest deadline of the shards, or disarms it if there is none.
     /// Returns `false` if a pass is needed, because the alarm could not be armed: its time had come,
     /// or Tokio panicked.

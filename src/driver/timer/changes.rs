@@ -177,9 +177,7 @@ impl Placed {
             wakers::wake_all(Some(waker));
         }
     }
-}
 
-impl Placed {
     /// Cancels an armed timer and leaves it idle.
     #[inline(never)]
     pub(super) fn disarm(&mut self) {
