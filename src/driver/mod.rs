@@ -9,8 +9,7 @@
 //!   task. The shard's *clock* is the tick to which its wheel was advanced, or is being advanced by
 //!   a pass, and its *next* is when it needs the next expiry pass, never later than the earliest
 //!   deadline in the wheel. It is earlier if the timer that it was lowered for was cancelled or
-//!   reset, or if a search for the earliest deadline stopped at the start of a slot, because there
-//!   were many timers to search.
+//!   reset, because a search for the earliest deadline reads only a few timers.
 //! * **Home.** A shard, and the way from there to the driver. A timer holds a reference to its home.
 //! * **Alarm.** The one Tokio timer behind a driver. When it fires, the driver runs an *expiry
 //!   pass*, which fires timers that are due, or *defers* them if there are many. The *target* is

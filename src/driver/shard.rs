@@ -51,7 +51,7 @@
 //! A worker usually runs one operation after another under a timeout: it cancels a timer and arms
 //! the next. The next timer therefore stores its deadline and its waker in the entry of the former.
 //! The entry changes slots only if its slot starts after the new deadline. Otherwise the wheel fires
-//! or moves it when the clock reaches that slot.
+//! or moves it when the clock reaches the earliest deadline of that slot.
 //!
 //! The cached entry belongs to no timer, so the ownership rule needs one addition: **every critical
 //! section that moves the clock, or searches for the next deadline, removes the cached entry

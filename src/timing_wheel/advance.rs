@@ -1,6 +1,6 @@
-//! The passing of time: when the clock reaches a slot, entries that are due fire, and the others
-//! *cascade* to the slot that they now belong to. That is on a lower level, unless the deadline was
-//! extended lazily in the meantime.
+//! The passing of time: when the clock reaches the earliest deadline of a slot, entries that are due fire,
+//! and the others *cascade* to the slot that they now belong to. That is on a lower level, unless the
+//! deadline was extended lazily in the meantime.
 //!
 //! **A panic of the closure that fires entries loses only the entry that it was called for.** Keys are
 //! out of their slots only in a `Burst` and a `Firing`, which put back what is left when they are dropped.
@@ -8,7 +8,6 @@
 use super::level::Scale;
 use super::raw::RawWheel;
 use super::slot::SlotId;
-use super::slots::SlotStart;
 
 /// The outcome of [`TimingWheel::advance_bounded`](super::TimingWheel::advance_bounded).
 #[must_use = "an unfinished advance may leave due entries in the wheel"]
@@ -32,9 +31,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
     /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
-    /// fire in the order of their deadlines. The caller promises that no deadline precedes `earliest`.
-    /// The greater `apart` and the later `earliest`, the more entries fire from a wide slot instead of
-    /// cascading first.
+    /// fire in the order of their deadlines. The greater `apart`, the more entries fire from a wide slot
+    /// instead of cascading first.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
     /// earlier `to` only fires entries that an unfinished advance left behind.
@@ -42,12 +40,11 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     pub(crate) fn advance(
         &mut self,
         to: u64,
-        earliest: u64,
         apart: u64,
         budget: usize,
         fire: &mut impl FnMut(u32, u64, T),
     ) -> Progress {
-        self.advance_with(to, earliest, apart, budget, &mut |raw, key, deadline| {
+        self.advance_with(to, apart, budget, &mut |raw, key, deadline| {
             fire(key, deadline, raw.entries.remove(key).value);
             true
         })
@@ -60,7 +57,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         to: u64,
         fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
     ) -> Progress {
-        self.advance_with(to, 0, 0, usize::MAX, &mut |raw, key, deadline| {
+        self.advance_with(to, 0, usize::MAX, &mut |raw, key, deadline| {
             let next = None;
             let mut firing = Firing { raw, key, next };
             let value = &mut firing.raw.entries.at_mut(key).value;
@@ -76,7 +73,6 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     pub(super) fn advance_with(
         &mut self,
         to: u64,
-        earliest: u64,
         apart: u64,
         mut budget: usize,
         fire: &mut impl FnMut(&mut Self, u32, u64) -> bool,
@@ -89,17 +85,16 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
             deadlines: [0; BURST],
             left: 0,
         };
-        while let Some(SlotStart { slot, start }) = burst.raw.slots.first(burst.raw.now) {
-            if start > to {
+        while let Some((first, slot)) = burst.raw.slots.first(burst.raw.now) {
+            if first > to {
                 break;
             }
-            debug_assert!(start >= burst.raw.now, "passed an occupied slot");
-            burst.raw.now = start;
+            debug_assert!(first >= burst.raw.now, "passed an entry that may be due");
+            burst.raw.now = first;
             // What is due by `due` fires, and the rest cascades. Nothing fires early, because `due`
-            // is not after `to`. The order is kept, because no slot that is left starts before this
-            // one: all that is left is due at `max(start, earliest)` or later, so what is due at most
-            // `apart` after that may fire before any of it.
-            let due = start.max(earliest).saturating_add(apart).min(to);
+            // is not after `to`. The order is kept: all that is left is due at `first` or later, so
+            // what is due at most `apart` after that may fire before any of it.
+            let due = first.saturating_add(apart).min(to);
             while !burst.raw.slots.list(slot).is_empty() {
                 if budget == 0 {
                     return Progress::Unfinished;
@@ -174,6 +169,10 @@ impl<T, const SLOTS: usize> Burst<'_, T, SLOTS> {
         for &key in &self.keys[..self.left] {
             self.raw.link(key, self.slot);
         }
+        if self.left > 0 {
+            // Their deadlines may have been extended beyond this slot.
+            self.raw.slots.lower(self.slot, self.raw.now);
+        }
     }
 }
 
@@ -211,17 +210,18 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         levels.fold(None, |earliest, level| self.earliest_on(level, earliest))
     }
 
-    /// Returns the earlier of `earliest` and the earliest deadline on a level. A slot with too many
-    /// entries to search counts as due when it starts. Searching the first occupied slot is not enough,
+    /// Returns the earlier of `earliest` and the earliest deadline on a level. If a slot has too many
+    /// entries to search, the tick before which none is due stands for their deadlines. Searching the first occupied slot is not enough,
     /// because the deadlines of its entries may have been extended lazily beyond those of the next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
-        for SlotStart { slot, start } in self.slots.occupied(level, self.now) {
-            if earliest.is_some_and(|earliest| earliest <= start) {
+        for slot in self.slots.occupied(level, self.now) {
+            let first = self.slots.list(slot).earliest;
+            if earliest.is_some_and(|earliest| earliest <= first) {
                 break;
             }
             let Some(of_slot) = self.earliest_of_few(slot, &mut few) else {
-                return Some(start);
+                return Some(first);
             };
             earliest = Some(earliest.map_or(of_slot, |earliest| earliest.min(of_slot)));
         }
@@ -244,9 +244,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for level in self.slots.used_levels() {
-            let SlotStart { slot, start } = self.slots.first_on(level, self.now)?;
-            if first.is_none_or(|(deadline, _)| start < deadline) {
-                let keys = self.slots.list(slot).keys().iter();
+            let list = self.slots.list(self.slots.first_on(level, self.now)?);
+            if first.is_none_or(|(deadline, _)| list.earliest < deadline) {
+                let keys = list.keys().iter();
                 let of_slot = keys.map(|&key| (self.entries.at(key).deadline, key)).min();
                 first = first.into_iter().chain(of_slot).min();
             }

@@ -16,6 +16,10 @@ impl Bits {
         self.0[slot / 64] &= !(1 << (slot % 64));
     }
 
+    pub(crate) const fn has(&self, slot: usize) -> bool {
+        self.0[slot / 64] & 1 << (slot % 64) != 0
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::NONE
     }

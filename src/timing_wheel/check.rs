@@ -28,32 +28,40 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
                 "occupied bit of {slot:?}"
             );
             list.check();
-            self.check_entries(slot, list);
+            self.check_list(slot, list);
             keys += list.len();
         }
         assert_eq!(keys, self.len(), "entries in slots");
         self.check_next_expiration();
     }
 
-    /// Checks that every key belongs to an entry that has this place, and may wait there.
-    fn check_entries(&self, slot: SlotId, list: &KeyList) {
+    /// Checks that the clock will not pass a list by, and that every key belongs to an entry that has this
+    /// place, and may wait there.
+    fn check_list(&self, slot: SlotId, list: &KeyList) {
+        let (level, first) = (slot.level::<SLOTS>(), list.earliest);
+        if list.is_empty() {
+            assert_eq!(first, u64::MAX, "earliest of an empty list");
+        } else {
+            assert!(
+                first >= self.now,
+                "the clock has passed {first} in {slot:?}"
+            );
+            assert_eq!(
+                Scale::<SLOTS>::slot_at(first, level),
+                slot,
+                "slot of {first}"
+            );
+            let ahead =
+                Scale::<SLOTS>::number(first, level) - Scale::<SLOTS>::number(self.now, level);
+            assert!(ahead < SLOTS as u64, "{first} is a rotation ahead");
+        }
         for (key, at) in list.places() {
             let entry = self.entries.get(key).expect("a key has an entry");
             let place = Place { at, slot };
             assert_eq!(entry.place, place, "place of entry {key} in {slot:?}");
-            self.check_start(slot, entry.deadline);
+            let deadline = entry.deadline;
+            assert!(first <= deadline, "{first} in {slot:?} hides {deadline}");
         }
-    }
-
-    /// Checks that a slot starts in time for an entry: not before the clock, because the clock would pass
-    /// it by, and not after the deadline, because the entry would fire late.
-    fn check_start(&self, slot: SlotId, deadline: u64) {
-        let start = Scale::<SLOTS>::start(slot, self.now);
-        assert!(start >= self.now, "the clock has passed {slot:?}");
-        assert!(
-            start <= deadline,
-            "deadline {deadline} is before {slot:?}, which starts at {start}"
-        );
     }
 
     fn check_next_expiration(&self) {

@@ -4,7 +4,6 @@
 //! from tick 0 on, as if the level were endless. The level stores them in a circular array, so slot
 //! number `n` is at position `n % SLOTS`. One *rotation* is the time that the array spans.
 
-use super::bits::Bits;
 use super::slot::SlotId;
 
 /// The arithmetic for `SLOTS` slots per level. If that is a power of two, shifts and masks replace
@@ -76,26 +75,6 @@ impl<const SLOTS: usize> Scale<SLOTS> {
         }
         let wider = Self::UNITS[1..Self::LEVELS].iter();
         wider.take_while(|&&unit| unit <= distance).count()
-    }
-
-    /// Returns the tick at which the first occupied slot starts, from the slot that contains `now` on.
-    #[inline]
-    pub(crate) fn first_start(occupied: &Bits, level: usize, now: u64) -> Option<u64> {
-        let number = Self::number(now, level);
-        let position = Self::position(number);
-        let ahead = match occupied.first_from(position) {
-            Some(first) => first - position,
-            None => SLOTS - position + occupied.first_from(0)?,
-        };
-        Some((number + ahead as u64) * Self::unit(level))
-    }
-
-    /// Returns `true` if a slot of this level starts at one of the ticks from `now` to `then`, inclusive.
-    /// `then` must start a slot of a lower level, less than one rotation of that level after `now`.
-    pub(crate) const fn starts_between(level: usize, now: u64, then: u64) -> bool {
-        // If `now` is 0, the subtraction wraps around to the last tick of all, and the result is `true`,
-        // as it should be: a slot of every level starts at tick 0, and `then` is in it.
-        Self::number(now.wrapping_sub(1), level) != Self::number(then, level)
     }
 
     /// Returns the tick at which a slot starts. The slot must lie less than one rotation ahead of `now`.

@@ -23,9 +23,10 @@
 //! ```
 //!
 //! An entry goes into the lowest level on which its slot lies fewer than `SLOTS` slots ahead of the
-//! slot that contains `now`. When the clock reaches its slot, an entry that is due fires. Any other
-//! entry *cascades*: it moves to a lower level. In the public wheel, each entry therefore fires at
-//! exactly its tick, and moves at most once per level.
+//! slot that contains `now`. Each slot's list knows the earliest deadline that it has had since it was empty.
+//! When the clock reaches that tick, the entries of the slot that are due fire. All others *cascade*: they
+//! move to a lower level. In the public wheel, each entry therefore fires at exactly its tick, and moves at
+//! most once per level.
 //!
 //! Every operation moves few entries, because the slab grows by pages, and
 //! [`TimingWheel::advance_bounded`] stops when its budget is used up. Except: an advance without a

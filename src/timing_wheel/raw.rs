@@ -110,7 +110,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         let slot = Scale::<SLOTS>::slot_of(deadline, self.now);
         let vacant = self.entries.vacant();
         let key = vacant.key();
-        let place = self.slots.push(slot, key);
+        let place = self.slots.push(slot, key, deadline);
         vacant.fill(Entry {
             value,
             deadline,
@@ -148,14 +148,16 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         let entry = self.entries.at_mut(key);
         entry.deadline = deadline;
         let place = entry.place;
-        if place.slot != slot {
+        if place.slot == slot {
+            self.slots.lower(slot, deadline);
+        } else {
             self.relink(key, place, slot);
         }
     }
 
     /// Changes the deadline of an entry, as [`reschedule`](Self::reschedule) does, but leaves the entry
     /// in its slot unless that starts after the new deadline. So a deadline can be extended again and
-    /// again, and the entry moves once: when the clock reaches its slot.
+    /// again, and the entry moves once: when the clock reaches its first deadline.
     ///
     /// Calls `change` on the value, and returns its result.
     #[inline(always)]
@@ -181,6 +183,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         let (place, now) = (self.entries.at(key).place, self.now);
         if Scale::<SLOTS>::start(place.slot, now) > deadline {
             self.relink(key, place, Scale::<SLOTS>::slot_of(deadline, now));
+        } else {
+            self.slots.lower(place.slot, deadline);
         }
     }
 
@@ -218,7 +222,8 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
 
     /// Adds the key of an entry to a slot. The key must not be in any slot.
     pub(super) fn link(&mut self, key: u32, slot: SlotId) {
-        self.entries.at_mut(key).place = self.slots.push(slot, key);
+        let entry = self.entries.at_mut(key);
+        entry.place = self.slots.push(slot, key, entry.deadline);
     }
 
     /// Removes the key at `place` from its slot. Notes the new place of the key that moves there.

@@ -17,12 +17,6 @@ pub(crate) struct Slots<const SLOTS: usize> {
     pub(super) occupied: Vec<Bits>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SlotStart {
-    pub(crate) slot: SlotId,
-    pub(crate) start: u64,
-}
-
 impl<const SLOTS: usize> Slots<SLOTS> {
     pub(crate) const fn new() -> Self {
         Self {
@@ -37,9 +31,10 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.occupied.len()
     }
 
-    /// Adds a key to a slot, whose level need not exist yet, and returns its place.
+    /// Adds the key of an entry that is due at `deadline` or later to a slot, whose level need not exist
+    /// yet, and returns its place.
     #[inline(always)]
-    pub(crate) fn push(&mut self, slot: SlotId, key: u32) -> Place {
+    pub(crate) fn push(&mut self, slot: SlotId, key: u32, deadline: u64) -> Place {
         let list = match self.lists.get_mut(slot.index()) {
             Some(list) => list,
             None => {
@@ -52,7 +47,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
             self.occupied[level].set(slot.position::<SLOTS>());
             self.used |= 1 << level;
         }
-        let at = list.push(key);
+        let at = list.push(key, deadline);
         Place { at, slot }
     }
 
@@ -104,6 +99,7 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     #[inline(always)]
     fn note_emptied(&mut self, slot: SlotId) {
         let list = &mut self.lists[slot.index()];
+        list.earliest = u64::MAX;
         if list.is_large() {
             self.garbage.extend(list.give_back());
         }
@@ -115,37 +111,47 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         }
     }
 
-    /// Returns the occupied slot that starts first. Of several that start at the same tick, returns the
-    /// one on the highest level, whose entries were inserted first, so that entries of one tick fire
-    /// roughly in the order of insertion.
+    /// Returns the occupied slot with the earliest tick at which an entry may be due, and that tick. Of
+    /// several with the same tick, returns the one on the highest level, whose entries were inserted first,
+    /// so that entries of one tick fire roughly in the order of insertion.
     #[inline]
-    pub(crate) fn first(&self, now: u64) -> Option<SlotStart> {
+    pub(crate) fn first(&self, now: u64) -> Option<(u64, SlotId)> {
         let mut levels = self.used_levels();
-        let mut first = self.first_on(levels.next()?, now)?;
+        let mut first = self.earliest_on(levels.next()?, now)?;
         for level in levels {
-            // If no slot of this level starts in between, none of a higher level does, because each of
-            // those starts together with one of this level.
-            if !Scale::<SLOTS>::starts_between(level, now, first.start) {
-                break;
+            // All other slots of the level start after `first`.
+            let current = Scale::<SLOTS>::number(now, level);
+            if current == Scale::<SLOTS>::number(first.0, level)
+                && !self.occupied[level].has(Scale::<SLOTS>::position(current))
+            {
+                continue;
             }
-            let above = self.first_on(level, now)?;
-            if above.start <= first.start {
+            let above = self.earliest_on(level, now)?;
+            if above.0 <= first.0 {
                 first = above;
             }
         }
         Some(first)
     }
 
-    /// Returns the occupied slot of a level that starts first.
     #[inline]
-    pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<SlotStart> {
+    fn earliest_on(&self, level: usize, now: u64) -> Option<(u64, SlotId)> {
+        let slot = self.first_on(level, now)?;
+        Some((self.list(slot).earliest, slot))
+    }
+
+    /// Returns the occupied slot of a level that starts first, from the slot that contains `now` on.
+    #[inline]
+    pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<SlotId> {
         Self::first_of(&self.occupied[level], level, now)
     }
 
-    fn first_of(occupied: &Bits, level: usize, now: u64) -> Option<SlotStart> {
-        let start = Scale::<SLOTS>::first_start(occupied, level, now)?;
-        let slot = Scale::<SLOTS>::slot_at(start, level);
-        Some(SlotStart { slot, start })
+    fn first_of(occupied: &Bits, level: usize, now: u64) -> Option<SlotId> {
+        let position = Scale::<SLOTS>::position(Scale::<SLOTS>::number(now, level));
+        let first = occupied
+            .first_from(position)
+            .or_else(|| occupied.first_from(0))?;
+        Some(SlotId::new::<SLOTS>(level, first))
     }
 
     /// Returns the levels that hold entries, lowest first.
@@ -160,17 +166,23 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     }
 
     /// Returns the occupied slots of a level, in the order in which they start.
-    pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = SlotStart> {
+    pub(crate) fn occupied(&self, level: usize, now: u64) -> impl Iterator<Item = SlotId> {
         let mut left = self.occupied[level];
         std::iter::from_fn(move || {
             let next = Self::first_of(&left, level, now)?;
-            left.clear(next.slot.position::<SLOTS>());
+            left.clear(next.position::<SLOTS>());
             Some(next)
         })
     }
 
+    #[inline]
     pub(crate) fn list(&self, slot: SlotId) -> &KeyList {
         &self.lists[slot.index()]
+    }
+
+    /// Notes that an entry in a slot now has this deadline.
+    pub(crate) fn lower(&mut self, slot: SlotId, deadline: u64) {
+        self.lists[slot.index()].lower(deadline);
     }
 
     /// Returns how many keys each slot of a level holds.

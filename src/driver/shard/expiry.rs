@@ -84,7 +84,7 @@ impl Shard {
         self.move_clock(pass.now.max(self.clock()));
         // Timers less than a millisecond apart may fire in any order, so few due timers have to
         // cascade: usually none, if all of them became due within the last millisecond.
-        let (now, earliest, apart) = (pass.now.0, self.next().0, MILLISECOND - 1);
+        let (now, apart) = (pass.now.0, MILLISECOND - 1);
         let seen = self.seen_by(pass);
         let ShardState { wheel, lag, .. } = &mut *state;
         let mut take = |_, deadline, waker| {
@@ -97,7 +97,7 @@ impl Shard {
             pass.len += 1;
             lag.record(seen - deadline);
         };
-        let progress = wheel.advance(now, earliest, apart, BATCH, &mut take);
+        let progress = wheel.advance(now, apart, BATCH, &mut take);
         if progress.is_caught_up() {
             self.publish_next(&state);
         }
@@ -145,8 +145,8 @@ impl Shard {
     }
 
     /// Publishes the earliest deadline, as far as it is known. Both the result of the search and the
-    /// present `next` are lower bounds of it, so this stores the later one. (The search may stop at
-    /// the start of a slot, before `next`.)
+    /// present `next` are lower bounds of it, so this stores the later one. (The search may find
+    /// the deadline of a timer that was cancelled, before `next`.)
     fn publish_next(&self, state: &ShardState) {
         let found = state.wheel.next_expiration().map_or(Tick::NEVER, Tick);
         self.store_next(found.max(self.next()));

@@ -2,12 +2,6 @@
 
 use super::*;
 
-impl Bits {
-    pub(crate) const fn has(&self, slot: usize) -> bool {
-        self.0[slot / 64] & 1 << (slot % 64) != 0
-    }
-}
-
 #[test]
 fn a_bit_of_every_word_is_found_from_all_before_it() {
     for slot in [0, 63, 64, 127, 128, 191, 192, 255] {

@@ -5,12 +5,12 @@ use super::*;
 impl KeyList {
     /// Returns each key with its place.
     pub(crate) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.0.iter().copied().zip(0..)
+        self.keys.iter().copied().zip(0..)
     }
 
     /// Returns the number of keys that there is memory for.
     pub(crate) fn room(&self) -> usize {
-        self.0.capacity()
+        self.keys.capacity()
     }
 
     /// Panics if the list has far more memory than it needs.
@@ -50,7 +50,7 @@ impl Listed {
     /// Adds the next key and returns its place.
     fn push(&mut self) -> u32 {
         let room = self.list.room();
-        let at = self.list.push(self.places.len() as u32);
+        let at = self.list.push(self.places.len() as u32, 0);
         self.reallocations += usize::from(self.list.room() != room);
         self.places.push(Some(at));
         at
