@@ -103,25 +103,27 @@ impl Timer {
         Timer::Placed(Placed { home, state })
     }
 
-    /// Gives an unplaced timer this thread's home in the driver of its runtime, and checks there for
-    /// timers that are late or due soon (see `pass.rs`).
+    /// Gives an unplaced timer this thread's home in the driver of its runtime, checks there for timers
+    /// that are late or due soon (see `pass.rs`), and returns the timer.
     #[inline(always)]
-    fn place(&mut self) {
+    fn place(&mut self) -> Option<&mut Placed> {
         let Timer::Unplaced { runtime, made_at } = *self else {
-            return;
+            return None;
         };
-        let placed = match context::home_in(runtime) {
-            Some(home) => {
-                if home.shard.is_due_soon(made_at) {
-                    home.check_for_late(made_at);
-                }
-                Timer::at(home)
-            }
+        let Some(home) = context::home_in(runtime) else {
             // The driver has ended.
-            None => Timer::HandedOver { sleep: None },
+            *self = Timer::HandedOver { sleep: None };
+            return None;
         };
         // An unplaced timer owns nothing that would have to be dropped.
-        mem::forget(mem::replace(self, placed));
+        mem::forget(mem::replace(self, Timer::at(home)));
+        let Timer::Placed(placed) = self else {
+            return None;
+        };
+        if placed.home.shard.is_due_soon(made_at) {
+            placed.home.check_for_late(made_at);
+        }
+        Some(placed)
     }
 
     /// Returns `true` if the next poll arms the timer.
@@ -152,16 +154,17 @@ impl Timer {
     /// This is out of line, so that users' futures contain a single call. Only the fast path is
     /// inlined into it.
     pub(crate) fn poll(&mut self, deadline: Tick, waker: &Waker) -> Poll<()> {
-        if self.is_idle() {
-            match self {
-                Timer::Placed(placed) => placed.move_to_own_home(),
-                _ => self.place(),
+        let idle = match self {
+            Timer::Placed(placed) if matches!(placed.state, State::Idle) => {
+                placed.move_to_own_home();
+                Some(placed)
             }
-            if let Timer::Placed(placed) = self {
-                let is_fast = deadline >= placed.home.shard.fast_path_from();
-                if is_fast && placed.arm_at_home(deadline, waker.clone()).is_ok() {
-                    return Poll::Pending;
-                }
+            _ => self.place(),
+        };
+        if let Some(placed) = idle {
+            let is_fast = deadline >= placed.home.shard.fast_path_from();
+            if is_fast && placed.arm_at_home(deadline, waker.clone()).is_ok() {
+                return Poll::Pending;
             }
         }
         self.poll_slow(deadline, waker)
