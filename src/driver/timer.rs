@@ -53,10 +53,11 @@ pub(crate) enum Timer {
         /// The tick at which the timer was made, or [`Tick::ZERO`] if the clock was not read.
         made_at: Tick,
     },
-    Placed(Placed),
     HandedOver {
         sleep: Option<Pin<Box<time::Sleep>>>,
     },
+    /// The last variant, because dropping a timer then takes fewer instructions.
+    Placed(Placed),
 }
 
 /// A timer that has a home.
