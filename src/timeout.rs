@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -168,8 +169,13 @@ impl Delay {
     #[inline(never)]
     fn poll_unarmed(&mut self, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
         if let Delay::Unarmed { nanos, created } = self {
-            let created = created.take().unwrap_or_else(created_now);
-            *self = Delay::Armed(created.elapses_after(*nanos));
+            created.get_or_insert_with(created_now);
+            let Some(created) = created.take() else {
+                return Poll::Pending;
+            };
+            let armed = Delay::Armed(created.elapses_after(*nanos));
+            // What is left of the old state owns nothing that would have to be dropped.
+            mem::forget(mem::replace(self, armed));
             // The compiler knows the state of this timer, so it compiles only a part of the poll.
             if let Delay::Armed(sleep) = self {
                 return poll_inlined(sleep, had_budget, cx);
