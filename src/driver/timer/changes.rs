@@ -45,15 +45,16 @@ impl Placed {
     #[inline(always)]
     pub(super) fn arm_at_home(&mut self, when: Tick, waker: Waker) -> Result<(), Waker> {
         let id = WakerId::of(&waker);
-        let key = self.home.shard.arm(when, waker)?;
+        let home = &*self.home;
+        let key = home.shard.arm(when, waker)?;
         let armed = State::Armed {
             key,
             when,
             waker: id,
         };
         self.state.overwrite(armed);
-        self.home.ensure_alarm(when);
-        self.home.shard.tidy();
+        home.ensure_alarm(when);
+        home.shard.tidy();
         Ok(())
     }
 
@@ -181,11 +182,11 @@ impl Placed {
     /// Cancels an armed timer and leaves it idle.
     #[inline(never)]
     pub(super) fn disarm(&mut self) {
-        let Placed { home, state } = self;
-        let Some(entry) = state.entry() else {
+        let Some(entry) = self.state.entry() else {
             return;
         };
-        state.overwrite(State::Idle);
+        self.state.overwrite(State::Idle);
+        let home = &*self.home;
         let held = context::is_own_home(home).then(|| home.shard.try_lock());
         let waker = match held.flatten() {
             Some(held) => home.shard.cancel(held, entry),
