@@ -121,18 +121,17 @@ pub(crate) fn require_runtime() {
 #[inline(never)]
 #[track_caller]
 fn by_handle() -> runtime::Id {
-    let handle = Handle::current();
-    let here = handle.id();
-    if LOCAL.with(|local| local.usual.get()) == Some(here) {
-        return here;
+    let here = Handle::current().id();
+    match LOCAL.with(|local| local.usual.get()) == Some(here) {
+        true => here,
+        false => by_unusual_handle(),
     }
-    by_unusual_handle(&handle)
 }
 
 /// Finds out the runtime of a new timer, by the table at the head of this file, and notes the home.
 #[cold]
 #[track_caller]
-fn by_unusual_handle(handle: &Handle) -> runtime::Id {
+fn by_unusual_handle() -> runtime::Id {
     let index = worker_index();
     let is_worker = index > Some(0);
     let pool = LOCAL.with(|local| local.pool.get());
@@ -140,9 +139,10 @@ fn by_unusual_handle(handle: &Handle) -> runtime::Id {
         look_up(pool);
         return pool;
     }
+    let handle = Handle::current();
     let here = handle.id();
     if LOCAL.with(|local| (local.runtime.get(), local.index.get()) != (Some(here), index)) {
-        note(&registry::driver_of(handle), here);
+        note(&registry::driver_of(&handle), here);
     }
     // A worker may have entered a current-thread runtime, which has no pool: a task there would run on
     // any thread that drives it.
