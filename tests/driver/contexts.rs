@@ -22,15 +22,18 @@ async fn learn_the_pool() {
     }
 }
 
-/// Makes a timer on a worker with `make`, and polls it: on the first worker, and on the second of two. Asserts how many
-/// timers are then pending in the worker's runtime, and how many in the other one.
+/// Makes a timer on a worker with `make`, for another runtime of each kind, and polls it: on the first worker, and on the
+/// second of two. Asserts how many timers are then pending in the worker's runtime, and how many in the other one.
 #[track_caller]
-fn belong_to(
-    other: &Handle,
-    which: [[usize; 2]; 2],
-    make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static,
-) {
-    for workers in [1, 2] {
+fn belong_to(which: [[usize; 2]; 2], make: impl Fn(&Handle) -> Sleep + Copy + Send + 'static) {
+    // The first worker cannot tell whether it drives a current-thread runtime.
+    let (current, several) = (current_thread(), multi_thread(2));
+    let local = with_workers(0).build_local(Default::default()).unwrap();
+    let others = [current.handle(), local.handle(), several.handle()];
+    for (other, workers) in others
+        .into_iter()
+        .flat_map(|other| [(other, 1), (other, 2)])
+    {
         let (here, meet) = (multi_thread(workers), Arc::new(Barrier::new(workers)));
         let on_each = (0..workers).map(|_| {
             let (meet, handle) = (Arc::clone(&meet), other.clone());
@@ -60,32 +63,19 @@ const OTHERS: [usize; 2] = [0, 1];
 
 #[test]
 fn on_a_worker_a_timer_belongs_to_its_runtime_whatever_was_entered() {
-    let make = |other: &Handle| inside(other, || sleep(HOUR));
-    let local = with_workers(0).build_local(Default::default()).unwrap();
-    // The first worker cannot tell whether it drives a current-thread runtime.
-    for other in [
-        current_thread().handle(),
-        local.handle(),
-        multi_thread(2).handle(),
-    ] {
-        belong_to(other, [OTHERS, WORKERS], make);
-    }
+    belong_to([OTHERS, WORKERS], |other| inside(other, || sleep(HOUR)));
 }
 
 #[test]
 fn a_handle_to_a_driver_asks_for_the_current_runtime_exactly() {
     let make = |other: &Handle| inside(other, || Timers::current().sleep(HOUR));
-    for other in [current_thread().handle(), multi_thread(2).handle()] {
-        belong_to(other, [OTHERS; 2], make);
-    }
+    belong_to([OTHERS; 2], make);
 }
 
 #[test]
 fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
     let make = |other: &Handle| block_in_place(|| inside(other, || sleep(HOUR)));
-    for other in [current_thread().handle(), multi_thread(2).handle()] {
-        belong_to(other, [OTHERS; 2], make);
-    }
+    belong_to([OTHERS; 2], make);
 }
 
 /// B1: the thread gave the first worker away and returned to the pool, and then drives a runtime of its own.

@@ -13,20 +13,13 @@ fn crowd(size: usize, deadline: Instant) -> Vec<Sleep> {
     (0..size).map(|_| sleep_until(deadline)).collect()
 }
 
-/// Returns timers that are pending for an hour.
-fn pending_crowd(size: usize, waker: &Waker) -> Vec<Sleep> {
-    let mut crowd = crowd(size, Instant::now() + HOUR);
-    assert_eq!(poll_all(&mut crowd, |_| waker), size);
-    crowd
-}
-
 #[test]
 fn a_chain_of_wakers_that_own_timers_is_freed_from_the_top() {
     in_each(async |_| {
-        let mut top = pending_crowd(1, Waker::noop());
+        let mut top = pending(HOUR);
         for _ in 0..500 {
             let owner = OnWake::waker(move || _ = &top);
-            top = pending_crowd(1, &owner);
+            top = armed_with(sleep(HOUR), &owner);
         }
         drop(top);
         eventually("cancelled", || wheel::metrics().snapshot().pending == 0);
