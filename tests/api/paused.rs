@@ -9,18 +9,6 @@ use support::prelude::*;
 use tokio_test::{assert_pending, task};
 use wheel::{advance, interval};
 
-/// Returns how far the paused clock advances while a task waits 50 ms, in real time, for a thread.
-async fn clock_after_a_real_wait() -> Duration {
-    let start = Instant::now();
-    let (tx, rx) = oneshot::channel();
-    thread::spawn(move || {
-        thread::sleep(ms(50));
-        tx.send(()).unwrap();
-    });
-    rx.await.unwrap();
-    start.elapsed()
-}
-
 /// A way to drop a pending sleep.
 type Drops = (&'static str, fn(Sleep));
 
@@ -31,9 +19,7 @@ const DROPS: [Drops; 3] = [
     }),
     ("inside another runtime", |sleep| {
         let other = support::paused();
-        let guard = other.enter();
-        drop(sleep);
-        drop(guard);
+        inside(other.handle(), || drop(sleep));
         other.shutdown_background();
     }),
 ];

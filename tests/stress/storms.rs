@@ -4,17 +4,10 @@
 
 use support::prelude::*;
 
-use std::env;
-
 use support::storm::Storm;
 
 /// How much the memory may grow, because runs are random, and allocators keep some of it.
 const ALLOWANCE_KIB: u64 = 64 * 1024;
-
-/// Returns how many seconds all storms take together.
-fn seconds() -> u64 {
-    env::var("STORM_SECONDS").map_or(20, |value| value.parse().expect("a number of seconds"))
-}
 
 fn weather(hands: usize, held: usize, workers: &'static [usize], seconds: u64) {
     let failures = within(secs(600 + 2 * seconds), move || {
@@ -46,7 +39,8 @@ fn weather(hands: usize, held: usize, workers: &'static [usize], seconds: u64) {
 #[test]
 fn nothing_is_lost_in_storms() {
     let _machine = crate::alone();
-    let quarter = seconds().div_ceil(4);
+    // All storms take this long together.
+    let quarter = number("STORM_SECONDS", 20).div_ceil(4);
     weather(4, 20_000, &[8, 2, 0], 2 * quarter);
     // Here, the threads that arm, cancel and reset timers are not the only thread of the timers' runtime.
     weather(3, 2000, &[0, 1, 0], quarter);

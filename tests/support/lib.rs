@@ -3,7 +3,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `random.rs` | random numbers that a seed repeats |
-//! | `process.rs` | a process of its own for a test |
+//! | `process.rs` | a process of its own for a test, and its environment |
 //! | `load.rs` | tasks that keep a runtime busy, and tasks that sleep |
 //! | `panics.rs` | catches the panic of a function, with its message and line |
 //! | `wakers.rs` | a waker that calls a function, and a single poll with a waker |
@@ -28,10 +28,11 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 pub use panics::{Panic, QUIET, install_hook, message_of, panic_of, tried, words};
-pub use process::{in_a_process_of_its_own, in_a_process_with, resident_kib, this_test};
+pub use process::{in_a_process_of_its_own, in_a_process_with, number, resident_kib, this_test};
 pub use random::Random;
 pub use wakers::{OnWake, armed, armed_with, pending, poll, poll_quietly};
 
@@ -117,6 +118,18 @@ pub fn watched() -> (Runtime, mpsc::Receiver<Instant>) {
     builder.start_paused(true);
     builder.on_thread_unpark(move || _ = log.send(Instant::now()));
     (builder.build().unwrap(), seen)
+}
+
+/// Returns how far the paused clock advances while a task waits 50 ms, in real time, for a thread.
+pub async fn clock_after_a_real_wait() -> Duration {
+    let start = Instant::now();
+    let (tx, rx) = oneshot::channel();
+    thread::spawn(move || {
+        thread::sleep(ms(50));
+        tx.send(()).unwrap();
+    });
+    rx.await.unwrap();
+    start.elapsed()
 }
 
 /// A way in which a runtime ends.

@@ -1,4 +1,4 @@
-//! A process of its own for a test, and the memory of a process.
+//! A process of its own for a test, numbers in its environment, and the memory of a process.
 
 use std::env;
 use std::path::PathBuf;
@@ -60,6 +60,11 @@ fn run_elsewhere(mut command: Command, test: impl FnOnce() + Send + 'static) {
     let [output, errors] = [&child.stdout, &child.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(child.status.success(), "{}: {errors}", child.status);
     assert!(output.contains("1 passed"), "no test has run: {output}");
+}
+
+/// Returns the number in an environment variable, or the default if it is not set.
+pub fn number(variable: &str, default: u64) -> u64 {
+    env::var(variable).map_or(default, |value| value.parse().expect("a number"))
 }
 
 /// Returns the memory that this process uses, if the system reports it.

@@ -23,14 +23,7 @@ mod task;
 mod trace;
 mod world;
 
-use std::env;
-
 use support::prelude::*;
-
-/// Returns the number in an environment variable, or the default if it is not set.
-fn number(variable: &str, default: u64) -> u64 {
-    env::var(variable).map_or(default, |value| value.parse().expect("a number"))
-}
 
 /// Returns the seeds from 0 to `count`, unless the variables `SEED` and `SEEDS` select others.
 fn seeds(count: u64) -> Range<u64> {

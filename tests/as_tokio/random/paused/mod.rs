@@ -32,7 +32,7 @@ use support::prelude::*;
 use self::compare::{HANGS, compare, watched};
 use self::rules::{CONTINUES, LATE_IS_READY};
 use crate::random::program::{Program, Style};
-use crate::random::{number, seeds};
+use crate::random::seeds;
 
 #[test]
 fn programs_do_what_they_do_with_tokio() {
