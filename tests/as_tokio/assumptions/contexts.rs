@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use std::sync::Barrier;
 
 use tokio::runtime::worker_index;
-use tokio::task;
 
 #[test]
 fn which_contexts_have_a_workers_index() {
@@ -86,7 +85,7 @@ fn a_thread_that_works_for_a_runtime_was_started_by_it() {
             let before = thread::current().id();
             // Another thread of the runtime takes over the worker.
             block_in_place(|| thread::sleep(ms(1)));
-            task::yield_now().await;
+            yield_now().await;
             [before, thread::current().id()]
         });
         let threads = runtime.block_on(threads).unwrap();

@@ -3,9 +3,6 @@
 
 use super::*;
 
-use tokio::task;
-use tokio::time;
-
 #[test]
 fn tasks_are_dropped_before_the_time_driver_ends() {
     for runtime in both() {
@@ -20,7 +17,7 @@ fn tasks_are_dropped_before_the_time_driver_ends() {
             });
             is_fine && panicked.is_none()
         });
-        runtime.block_on(task::yield_now());
+        runtime.block_on(yield_now());
         drop(runtime);
         let works = works.recv_timeout(secs(20)) == Ok(true);
         assumed! { "driver/registry.rs";
@@ -38,7 +35,7 @@ fn a_task_that_is_spawned_at_or_after_the_end_is_dropped_inside_spawn() {
     for runtime in both() {
         let (handle, inside) = (runtime.handle().clone(), runtime.handle().clone());
         let at = reports_at_its_end(&handle, move || drops_here(&inside));
-        runtime.block_on(task::yield_now());
+        runtime.block_on(yield_now());
         drop(runtime);
         let at = at.recv_timeout(secs(20)) == Ok(true);
         assumed! { "driver/registry.rs";

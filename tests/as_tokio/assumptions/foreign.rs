@@ -2,9 +2,6 @@
 
 use super::*;
 
-use tokio::task;
-use tokio::time::Interval;
-
 /// What worked in the destructor of a future that was spawned in a runtime that is ending.
 #[derive(Debug, PartialEq)]
 struct Worked {
@@ -38,7 +35,7 @@ fn while_a_task_is_spawned_entering_panics_and_arming_works() {
             let clean_up = within.take();
             tokio::spawn(async move { drop(clean_up) });
         });
-        runtime.block_on(task::yield_now());
+        runtime.block_on(yield_now());
         drop(runtime);
         let worked = told.recv_timeout(secs(20)).unwrap();
         assumed! { "platform/real.rs";

@@ -72,7 +72,6 @@ mod contexts;
 mod descriptors;
 mod ends;
 mod foreign;
-#[cfg(feature = "test-util")]
 mod paused;
 mod task_wakers;
 mod timers;

@@ -2,8 +2,6 @@
 
 use super::*;
 
-use tokio::time::{self, Interval};
-
 /// Calls `prepare` at 1 ms, with a waker. Returns where the clock stops until a timer of 50 ms fires, and how often
 /// that waker was woken.
 fn stops<K>(prepare: impl FnOnce(&Waker) -> K) -> (Vec<Duration>, usize) {

@@ -3,7 +3,6 @@
 use super::*;
 
 use tokio::runtime::worker_index;
-use tokio::time;
 
 #[test]
 fn an_interval_is_armed_on_a_thread_without_a_runtime() {
@@ -106,11 +105,8 @@ fn only_a_current_thread_runtimes_clock_can_differ_from_the_real_one() {
     let shown = runtime.block_on(runtime.spawn(async { Instant::now().into_std() }));
     let is_real = (before..=std::time::Instant::now()).contains(&shown.unwrap());
     assumed! { "driver/alarm/mod.rs"; "a multi-thread runtime shows the real clock": is_real }
-    #[cfg(feature = "test-util")]
-    {
-        let paused = support::panic_of(|| runtime.block_on(async { time::pause() }));
-        assumed! { "driver/alarm/mod.rs";
-            "the clock of a multi-thread runtime cannot be paused": paused.is_some(),
-        }
+    let paused = panic_of(|| runtime.block_on(async { time::pause() }));
+    assumed! { "driver/alarm/mod.rs";
+        "the clock of a multi-thread runtime cannot be paused": paused.is_some(),
     }
 }

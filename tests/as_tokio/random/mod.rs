@@ -31,15 +31,6 @@ fn seeds(count: u64) -> Range<u64> {
     first..first + number("SEEDS", count)
 }
 
-#[cfg(feature = "test-util")]
-use tokio::time::advance;
-
-/// Stands in for `advance`, which no program for workers calls.
-#[cfg(not(feature = "test-util"))]
-async fn advance(_: Duration) {
-    unreachable!("no clock is paused");
-}
-
 /// Installs a driver of high resolution in a runtime, if this platform and these features have one.
 fn be_precise(_runtime: &Handle) {
     #[cfg(all(feature = "high-resolution", target_os = "linux"))]

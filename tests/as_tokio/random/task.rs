@@ -200,7 +200,7 @@ impl<T: Time> Place<T> {
         if self.world.style == Style::Lanes {
             yield_now().await;
         }
-        crate::random::advance(self.span(span)).await;
+        tokio::time::advance(self.span(span)).await;
     }
 
     fn all(&self, bodies: Vec<Body>) -> Vec<BoxFuture<'static, ()>> {

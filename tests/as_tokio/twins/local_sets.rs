@@ -5,7 +5,6 @@
 use super::prelude::*;
 
 use std::rc::Rc;
-use std::sync::mpsc as blocking;
 
 use tokio::sync::Barrier;
 
@@ -43,7 +42,7 @@ fn a_local_set_that_one_runtime_drives_and_then_another() {
 }
 
 /// Waits for a timer, perhaps after other timers. Sends a message once the timer is armed.
-async fn waits<T: Time>(again: bool, started: blocking::Sender<()>) {
+async fn waits<T: Time>(again: bool, started: mpsc::Sender<()>) {
     if again {
         ticks::<T>().await;
     }
@@ -59,8 +58,8 @@ fn a_runtime_ends_while_a_local_set_sleeps_on_one_of_its_blocking_threads() {
     fn body<T: Time>((kind, again, is_local): (Kind, bool, bool)) -> Option<Result<(), String>> {
         let runtime = kind.driven();
         let own = runtime.handle.clone();
-        let (started, starts) = blocking::channel();
-        let (ended, end) = blocking::channel();
+        let (started, starts) = mpsc::channel();
+        let (ended, end) = mpsc::channel();
         runtime.handle.spawn_blocking(move || {
             if !is_local {
                 own.block_on(waits::<T>(again, started));

@@ -7,7 +7,6 @@
 use super::prelude::*;
 
 use std::future::pending;
-use std::sync::mpsc as blocking;
 
 use futures::StreamExt as _;
 use futures::future::select_all;
@@ -69,7 +68,7 @@ where
 {
     for _ in 0..ROUNDS {
         let runtime = kind.build();
-        let (alive, over) = blocking::channel::<()>();
+        let (alive, over) = mpsc::channel::<()>();
         for _ in 0..16 {
             let (task, alive) = (task(), alive.clone());
             runtime.spawn(async move {

@@ -11,7 +11,7 @@ use tokio::runtime::Id;
 use tokio::time;
 
 use super::coarse::Coarse;
-use support::time::{InTime, Interval, Sleep, Time};
+use support::time::{InTime, Interval, Sleep, Time, Timeout, Work};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -239,17 +239,11 @@ impl<const RULES: u8> Time for Ruled<RULES> {
         }
     }
 
-    fn timeout<F: Future<Output: Send> + Send>(
-        duration: Duration,
-        future: F,
-    ) -> impl Future<Output = InTime<F::Output>> + Send {
+    fn timeout<F: Work>(duration: Duration, future: F) -> impl Timeout<F::Output> {
         in_time(Self::sleep(duration), future)
     }
 
-    fn timeout_at<F: Future<Output: Send> + Send>(
-        deadline: Instant,
-        future: F,
-    ) -> impl Future<Output = InTime<F::Output>> + Send {
+    fn timeout_at<F: Work>(deadline: Instant, future: F) -> impl Timeout<F::Output> {
         in_time(Self::sleep_until(deadline), future)
     }
 }
