@@ -31,7 +31,9 @@ const HEADER: [&str; 9] = [
     "data lines",
 ];
 
-const ABOUT: &str = "Per operation, less the same run without a timer. Printed by `cargo bench -p footprint -- --accept`.";
+/// No line may begin with `With ` or `| `, which `read` looks for.
+const ABOUT: &str = "Counts of [operations](../RESULTS.md#footprint), less the same run without a timer, by `cargo bench -p footprint -- --accept`.
+*Code lines* are cache lines of 64 bytes that are executed, and *data lines* those that are read or written.";
 
 /// The factors by which instructions, code lines and data lines may rise. Where the linker and the allocator put data differs
 /// between folders and machines, which changes the data lines of `alone` by 6 %.
