@@ -31,8 +31,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     /// Advances the clock to `to`, slot by slot, and fires the entries that are due on the way.
     ///
     /// Entries whose deadlines are at most `apart` ticks apart may fire in any order; all others
-    /// fire in the order of their deadlines. The greater `apart`, the more entries fire from a wide slot
-    /// instead of cascading first.
+    /// fire in the order of their deadlines. The caller promises that no deadline precedes `earliest`. The
+    /// greater `apart` and the later `earliest`, the more entries fire from a wide slot instead of cascading
+    /// first: the earliest deadline that a slot knows may be that of an entry which is gone.
     ///
     /// Each entry that fires or cascades uses up 1 of `budget`. The clock never goes back: an
     /// earlier `to` only fires entries that an unfinished advance left behind.
@@ -40,11 +41,12 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     pub(crate) fn advance(
         &mut self,
         to: u64,
+        earliest: u64,
         apart: u64,
         budget: usize,
         fire: &mut impl FnMut(u32, u64, T),
     ) -> Progress {
-        self.advance_with(to, apart, budget, &mut |raw, key, deadline| {
+        self.advance_with(to, earliest, apart, budget, &mut |raw, key, deadline| {
             fire(key, deadline, raw.entries.remove(key).value);
             true
         })
@@ -57,7 +59,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         to: u64,
         fire: &mut impl FnMut(u32, u64, &mut T) -> Option<u64>,
     ) -> Progress {
-        self.advance_with(to, 0, usize::MAX, &mut |raw, key, deadline| {
+        self.advance_with(to, 0, 0, usize::MAX, &mut |raw, key, deadline| {
             let next = None;
             let mut firing = Firing { raw, key, next };
             let value = &mut firing.raw.entries.at_mut(key).value;
@@ -73,6 +75,7 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     pub(super) fn advance_with(
         &mut self,
         to: u64,
+        earliest: u64,
         apart: u64,
         mut budget: usize,
         fire: &mut impl FnMut(&mut Self, u32, u64) -> bool,
@@ -92,9 +95,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
             debug_assert!(first >= burst.raw.now, "passed an entry that may be due");
             burst.raw.now = first;
             // What is due by `due` fires, and the rest cascades. Nothing fires early, because `due`
-            // is not after `to`. The order is kept: all that is left is due at `first` or later, so
-            // what is due at most `apart` after that may fire before any of it.
-            let due = first.saturating_add(apart).min(to);
+            // is not after `to`. The order is kept: all that is left is due at `max(first, earliest)`
+            // or later, so what is due at most `apart` after that may fire before any of it.
+            let due = first.max(earliest).saturating_add(apart).min(to);
             while !burst.raw.slots.list(slot).is_empty() {
                 if budget == 0 {
                     return Progress::Unfinished;
@@ -211,8 +214,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     }
 
     /// Returns the earlier of `earliest` and the earliest deadline on a level. If a slot has too many
-    /// entries to search, the tick before which none is due stands for their deadlines. Searching the first occupied slot is not enough,
-    /// because the deadlines of its entries may have been extended lazily beyond those of the next slots.
+    /// entries to search, the tick before which none is due stands for their deadlines. Searching the
+    /// first occupied slot is not enough, because the deadlines of its entries may have been extended
+    /// lazily beyond those of the next slots.
     fn earliest_on(&self, level: usize, mut earliest: Option<u64>) -> Option<u64> {
         let mut few = FEW;
         for slot in self.slots.occupied(level, self.now) {

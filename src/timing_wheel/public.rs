@@ -17,7 +17,7 @@ use super::raw::RawWheel;
 /// The [module page](crate::timing_wheel) describes the data structure.
 ///
 /// A level has `SLOTS` slots, from 2 to 256. With more slots there are fewer levels, so an entry moves
-/// less often before it fires, but each level takes 24 bytes per slot. The wheels of the timer driver
+/// less often before it fires, but each level takes 32 bytes per slot. The wheels of the timer driver
 /// have 256. Prefer a power of two, because other numbers need divisions instead of shifts.
 ///
 /// ```

@@ -109,17 +109,19 @@ impl<const SLOTS: usize> Grained<SLOTS> {
         let budget = [0, 1, 16, usize::MAX][self.random(4) as usize];
         let apart = [0, 63, 1 << 16, u64::MAX][self.random(4) as usize];
         let model = &mut self.model;
+        let deadlines = model.values().map(|&(deadline, _)| deadline);
+        let earliest = deadlines.min().unwrap_or(0);
         let (mut touched, mut latest) = (0, 0);
-        let progress = self
-            .raw
-            .advance(to, apart, budget, &mut |key, deadline, value| {
-                assert!(deadline <= to, "fired early");
-                assert!(latest <= deadline.saturating_add(apart), "out of order");
-                latest = latest.max(deadline);
-                let expected = model.remove(&key);
-                assert_eq!(expected, Some((deadline, value)), "fired twice");
-                touched += 1;
-            });
+        let progress =
+            self.raw
+                .advance(to, earliest, apart, budget, &mut |key, deadline, value| {
+                    assert!(deadline <= to, "fired early");
+                    assert!(latest <= deadline.saturating_add(apart), "out of order");
+                    latest = latest.max(deadline);
+                    let expected = model.remove(&key);
+                    assert_eq!(expected, Some((deadline, value)), "fired twice");
+                    touched += 1;
+                });
         assert!(touched <= budget);
         drop(self.raw.take_garbage());
         match progress {
@@ -159,7 +161,7 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
     let mut fired = Vec::new();
     // The budget is used up by firing both entries, so a cascade would make the advance stop early.
     assert!(
-        raw.advance(100, 63, 2, &mut |_, deadline, ()| fired.push(deadline))
+        raw.advance(100, 0, 63, 2, &mut |_, deadline, ()| fired.push(deadline))
             .is_caught_up()
     );
     fired.sort_unstable();
@@ -170,14 +172,14 @@ fn a_slot_within_the_grain_is_emptied_in_one_go() {
 fn between_two_halves_the_clock_stands_at_the_slot_and_what_comes_in_before_the_target_fires() {
     let mut raw: RawWheel<(), 64> = RawWheel::starting_at(0);
     (64..128).for_each(|deadline| _ = raw.insert(deadline, ()));
-    let progress = raw.advance(200, 63, 10, &mut |_, _, ()| {});
+    let progress = raw.advance(200, 0, 63, 10, &mut |_, _, ()| {});
     assert_eq!(progress, Progress::Unfinished);
     assert!(!progress.is_caught_up());
     assert_eq!(raw.now(), 64);
     raw.insert(65, ());
     let mut fired = 0;
     assert!(
-        raw.advance(200, 63, 100, &mut |_, _, ()| fired += 1)
+        raw.advance(200, 0, 63, 100, &mut |_, _, ()| fired += 1)
             .is_caught_up()
     );
     assert_eq!((fired, raw.now(), raw.len()), (55, 200, 0));
@@ -191,7 +193,7 @@ fn an_extended_timer_does_not_hide_the_timers_of_later_slots() {
     raw.reschedule_lazily(extended, 50 * 4096, |()| ());
     assert_eq!(raw.next_expiration(), Some(3 * 4096 + 5));
     let mut fired = Vec::new();
-    let progress = raw.advance(3 * 4096 + 5, 63, 100, &mut |_, deadline, ()| {
+    let progress = raw.advance(3 * 4096 + 5, 0, 63, 100, &mut |_, deadline, ()| {
         fired.push(deadline)
     });
     assert!(progress.is_caught_up());
@@ -231,7 +233,7 @@ fn a_timer_that_is_extended_again_and_again_moves_only_when_the_clock_reaches_it
     }
     let deadline = (1 << 36) + (999 << 26);
     let mut late = false;
-    let mut advance = |to| raw.advance(to, (1 << 18) - 1, 100, &mut |_, _, ()| late = true);
+    let mut advance = |to| raw.advance(to, 0, (1 << 18) - 1, 100, &mut |_, _, ()| late = true);
     assert!(advance(deadline - 1).is_caught_up());
     assert_eq!(raw.cascaded(), 1, "when its first deadline was reached");
     assert_eq!(raw.next_expiration(), Some(deadline));
@@ -259,7 +261,7 @@ fn garbage_comes_out_when_a_crowd_has_gone() {
     (0..10_000).for_each(|i| _ = raw.insert(1_000 + i, i));
     assert!(!raw.has_garbage());
     assert!(
-        raw.advance(100_000, (1 << 18) - 1, usize::MAX, &mut |_, _, _| {})
+        raw.advance(100_000, 0, (1 << 18) - 1, usize::MAX, &mut |_, _, _| {})
             .is_caught_up()
     );
     assert!(raw.take_garbage().is_some());
@@ -289,14 +291,14 @@ fn a_panic_while_firing_loses_that_entry_and_no_other() {
     (64..128).for_each(|deadline| _ = raw.insert(deadline, ()));
     let mut fired = 0;
     let panics = catch_unwind(AssertUnwindSafe(|| {
-        raw.advance(200, 63, usize::MAX, &mut |_, _, ()| {
+        raw.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| {
             fired += 1;
             assert!(fired < 40, "the fortieth");
         })
     }));
     assert!(panics.is_err());
     raw.check();
-    let rest = raw.advance(200, 63, usize::MAX, &mut |_, _, ()| fired += 1);
+    let rest = raw.advance(200, 0, 63, usize::MAX, &mut |_, _, ()| fired += 1);
     assert_eq!((rest, fired, raw.len()), (Progress::CaughtUp, 64, 0));
     raw.check();
 }

@@ -84,7 +84,7 @@ impl Shard {
         self.move_clock(pass.now.max(self.clock()));
         // Timers less than a millisecond apart may fire in any order, so few due timers have to
         // cascade: usually none, if all of them became due within the last millisecond.
-        let (now, apart) = (pass.now.0, MILLISECOND - 1);
+        let (now, earliest, apart) = (pass.now.0, self.next().0, MILLISECOND - 1);
         let seen = self.seen_by(pass);
         let ShardState { wheel, lag, .. } = &mut *state;
         let mut take = |_, deadline, waker| {
@@ -97,7 +97,7 @@ impl Shard {
             pass.len += 1;
             lag.record(seen - deadline);
         };
-        let progress = wheel.advance(now, apart, BATCH, &mut take);
+        let progress = wheel.advance(now, earliest, apart, BATCH, &mut take);
         if progress.is_caught_up() {
             self.publish_next(&state);
         }

@@ -262,6 +262,22 @@ fn a_search_does_not_lower_next() {
     assert_eq!(shard.next(), earliest);
 }
 
+/// The slot still knows the deadline of the cancelled timer, but `next` says that none is due that early.
+#[test]
+fn a_crowd_does_not_cascade_because_an_earlier_timer_was_cancelled() {
+    let (shard, _) = shard_of(0);
+    let (before, crowd) = (Tick(6_000_000_000), Tick(6_010_000_000));
+    let cancelled = arm(shard, before).unwrap();
+    arm(shard, crowd);
+    assert!(cancel(shard, entry(cancelled, before)));
+    assert!(shard.raise_next(shard.try_lock().unwrap()));
+    assert_eq!(shard.next(), crowd);
+    (0..100).for_each(|_| _ = arm(shard, crowd));
+    fire(shard, crowd);
+    let now = shard.snapshot();
+    assert_eq!((now.fired, now.cascaded), (101, 0));
+}
+
 /// Another timer may have the key of an entry that has fired.
 #[test]
 fn a_timer_that_has_fired_extends_no_entry() {
@@ -352,7 +368,6 @@ fn the_pages_name_the_constants_of_the_code() {
     for said in [
         format!("levels of {SLOTS} slots"),
         format!("It takes up to {BATCH} timers out of a shard"),
-        "became due within the last millisecond".into(),
         format!(
             "| {level} | {} µs | {:.1} ms |",
             slot(level) / 1_000,

@@ -6,8 +6,9 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     /// Returns the tick to advance to next, or `None` if the wheel is empty.
     ///
     /// This is the earliest deadline or, if many entries are near, that of an entry which was removed or
-    /// rescheduled: an advance to that tick fires nothing. It is later than [`now`](Self::now), unless an advance stopped
-    /// early, because of its budget or a panic. The search reads at most 16 entries per level.
+    /// rescheduled: an advance to that tick fires nothing. It is later than [`now`](Self::now), unless an
+    /// advance stopped early, because of its budget or a panic. The search reads at most 16 entries per
+    /// level.
     ///
     /// ```
     /// let mut wheel = wheel::TimingWheel::<()>::new();
@@ -89,7 +90,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
     ) -> Progress {
         let progress = self
             .raw
-            .advance(to, 0, budget, &mut |index, deadline, stamped| {
+            .advance(to, 0, 0, budget, &mut |index, deadline, stamped| {
                 fire(stamped.expired(index, deadline));
             });
         drop(self.raw.take_garbage());
@@ -149,7 +150,7 @@ impl<T, const SLOTS: usize> TimingWheel<T, SLOTS> {
         let mut expired = None;
         let progress = self
             .raw
-            .advance_with(to, apart, budget, &mut |raw, index, deadline| {
+            .advance_with(to, 0, apart, budget, &mut |raw, index, deadline| {
                 let stamped = raw.entries.remove(index).value;
                 expired = Some(stamped.expired(index, deadline));
                 false
