@@ -16,9 +16,9 @@
 //! * **Every critical section is bounded.** It fires or cascades at most [`BATCH`] entries, and
 //!   applies at most [`BATCH`] late cancels. It may also search for the next deadline, scan pages
 //!   that give their memory back, copy the histogram of lag, or allocate a page of 32 KiB or the
-//!   lists of a new level. Only copying a list takes longer: the keys of a slot (four bytes each) and
-//!   the late cancels (sixteen each), when the list grows or gives memory back. Large memory is freed
-//!   after the release.
+//!   lists of a new level. Only copying a list takes longer: the keys of a slot (four bytes each), the
+//!   late cancels (sixteen each), and the list of deferred lists (24 for each [`BATCH`] timers), when
+//!   the list grows or gives memory back. Large memory is freed after the release.
 //!
 //! # Late cancels
 //!
