@@ -248,9 +248,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     pub(crate) fn first(&self) -> Option<u32> {
         let mut first: Option<(u64, u32)> = None;
         for level in self.slots.used_levels() {
-            let list = self.slots.list(self.slots.first_on(level, self.now)?);
-            if first.is_none_or(|(deadline, _)| list.earliest < deadline) {
-                let keys = list.keys().iter();
+            let (earliest, slot) = self.slots.first_on(level, self.now)?;
+            if first.is_none_or(|(deadline, _)| earliest < deadline) {
+                let keys = self.slots.list(slot).keys().iter();
                 let of_slot = keys.map(|&key| (self.entries.at(key).deadline, key)).min();
                 first = first.into_iter().chain(of_slot).min();
             }

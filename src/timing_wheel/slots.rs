@@ -117,16 +117,16 @@ impl<const SLOTS: usize> Slots<SLOTS> {
     #[inline]
     pub(crate) fn first(&self, now: u64) -> Option<(u64, SlotId)> {
         let mut levels = self.used_levels();
-        let mut first = self.earliest_on(levels.next()?, now)?;
+        let mut first = self.first_on(levels.next()?, now)?;
         for level in levels {
-            // All other slots of the level start after `first`.
+            // If `first` is in the level's current slot, and that is empty, all others start later.
             let current = Scale::<SLOTS>::number(now, level);
             if current == Scale::<SLOTS>::number(first.0, level)
                 && !self.occupied[level].has(Scale::<SLOTS>::position(current))
             {
                 continue;
             }
-            let above = self.earliest_on(level, now)?;
+            let above = self.first_on(level, now)?;
             if above.0 <= first.0 {
                 first = above;
             }
@@ -134,18 +134,15 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         Some(first)
     }
 
+    /// Returns the occupied slot of a level that starts first, and the earliest tick at which one of its
+    /// entries may be due.
     #[inline]
-    fn earliest_on(&self, level: usize, now: u64) -> Option<(u64, SlotId)> {
-        let slot = self.first_on(level, now)?;
+    pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<(u64, SlotId)> {
+        let slot = Self::first_of(&self.occupied[level], level, now)?;
         Some((self.list(slot).earliest, slot))
     }
 
-    /// Returns the occupied slot of a level that starts first, from the slot that contains `now` on.
-    #[inline]
-    pub(crate) fn first_on(&self, level: usize, now: u64) -> Option<SlotId> {
-        Self::first_of(&self.occupied[level], level, now)
-    }
-
+    /// Returns the first of these slots of a level, from the slot that contains `now` on.
     fn first_of(occupied: &Bits, level: usize, now: u64) -> Option<SlotId> {
         let position = Scale::<SLOTS>::position(Scale::<SLOTS>::number(now, level));
         let first = occupied
@@ -201,3 +198,6 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.occupied.shrink_to_fit();
     }
 }
+
+#[cfg(test)]
+mod tests;
