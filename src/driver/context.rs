@@ -121,6 +121,7 @@ pub(crate) fn require_runtime() {
 #[inline(never)]
 #[track_caller]
 fn by_handle() -> runtime::Id {
+    // The handle is dropped at once: nothing that follows has to drop it if it panics.
     let here = Handle::current().id();
     match LOCAL.with(|local| local.usual.get()) == Some(here) {
         true => here,

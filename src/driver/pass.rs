@@ -22,9 +22,9 @@
 //!   when the tasks that it woke have run.
 //!
 //! **Timers that become due meanwhile overtake the deferred ones.** A deferred timer is out of the wheel:
-//! its waker waits in a list of its shard. That takes some 20 ns, and running its task 1 µs, so passes soon
-//! reach the timers that are due now. Those fire directly, if they are few. If there are many, they are deferred,
-//! too, but the driver task fires the latest and the first of the list alternately.
+//! its waker waits in a list of its shard. That takes some 20 ns, and running its task 1 µs, so passes
+//! soon reach the timers that are due now. Those fire directly, if they are few. If there are many, they
+//! are deferred, too, but the driver task fires the latest and the first of the list alternately.
 //!
 //! The driver task may wait in the queue of a worker that blocks. So while timers are deferred, the alarm
 //! is set for [`PATIENCE`](super::alarm) later at the latest. If the driver task has not run by then, the
