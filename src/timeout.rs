@@ -169,10 +169,7 @@ impl Delay {
     #[inline(never)]
     fn poll_unarmed(&mut self, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
         if let Delay::Unarmed { nanos, created } = self {
-            created.get_or_insert_with(created_now);
-            let Some(created) = created.take() else {
-                return Poll::Pending;
-            };
+            let created = created.take().unwrap_or_else(created_now);
             let armed = Delay::Armed(created.elapses_after(*nanos));
             // What is left of the old state owns nothing that would have to be dropped.
             mem::forget(mem::replace(self, armed));
