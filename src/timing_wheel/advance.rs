@@ -94,16 +94,14 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
             }
             debug_assert!(first >= burst.raw.now, "passed an entry that may be due");
             burst.raw.now = first;
+            if budget == 0 {
+                return Progress::Unfinished;
+            }
             // What is due by `due` fires, and the rest cascades. Nothing fires early, because `due`
             // is not after `to`. The order is kept: all that is left is due at `max(first, earliest)`
             // or later, so what is due at most `apart` after that may fire before any of it.
             let due = first.max(earliest).saturating_add(apart).min(to);
-            while !burst.raw.slots.list(slot).is_empty() {
-                if budget == 0 {
-                    return Progress::Unfinished;
-                }
-                burst.run(slot, &mut budget, due, fire);
-            }
+            burst.run(slot, &mut budget, due, fire);
         }
         burst.raw.now = to;
         Progress::CaughtUp
