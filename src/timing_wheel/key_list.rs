@@ -44,9 +44,10 @@ impl KeyList {
     pub(crate) fn push(&mut self, key: u32, deadline: u64) -> u32 {
         self.lower(deadline);
         let at = self.keys.len();
-        if at == self.keys.capacity() && at >= SHORT {
+        if at == self.keys.capacity() {
             // Doubling, as `push` would, could leave half of a long list's memory unused.
-            self.keys.reserve_exact(at / 4);
+            let more = if at < SHORT { at.max(4) } else { at / 4 };
+            self.keys.reserve_exact(more);
         }
         self.keys.push(key);
         at as u32

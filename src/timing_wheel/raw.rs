@@ -229,9 +229,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
     /// Removes the key at `place` from its slot. Notes the new place of the key that moves there.
     #[inline(always)]
     fn unlink(&mut self, place: Place) {
-        if let Some(moved) = self.slots.unlink(place) {
-            self.entries.at_mut(moved).place.at = place.at;
-        }
+        let entries = &mut self.entries;
+        let note = |moved| entries.at_mut(moved).place.at = place.at;
+        self.slots.unlink(place, note);
     }
 
     pub(crate) fn deadline(&self, key: u32) -> u64 {

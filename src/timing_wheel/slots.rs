@@ -57,16 +57,15 @@ impl<const SLOTS: usize> Slots<SLOTS> {
         self.occupied.resize(levels, Bits::NONE);
     }
 
-    /// Removes the key at `place` from its slot. Returns the key that has moved there, if any.
+    /// Removes the key at `place` from its slot. Calls `moved` with the key that moves there, if any.
     #[inline(always)]
-    pub(crate) fn unlink(&mut self, place: Place) -> Option<u32> {
+    pub(crate) fn unlink(&mut self, place: Place, moved: impl FnMut(u32)) {
         let list = &mut self.lists[place.slot.index()];
-        let moved = list.remove(place.at);
+        list.remove(place.at).into_iter().for_each(moved);
         // One test covers both: the list is empty, or it is time to look for unused memory.
         if list.len() % SHORT == 0 {
             self.tidy(place.slot);
         }
-        moved
     }
 
     /// Takes at most `most` keys off the end of an occupied slot's list, as [`KeyList::take`] does.
