@@ -12,30 +12,40 @@ use crate::simulate::{Build, Simulator};
 /// What an operation consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Shape {
-    /// one task arms and cancels
+    /// one task arms a timer and cancels it, again and again
     Same,
-    /// the same, each time another task
+    /// arm and cancel, each time for another task
     Fresh,
-    /// 64 tasks arm, then all cancel; per pair
+    /// arm for 64 tasks, then cancel all; per timer
     Crowd,
-    /// armed on one worker, dropped on another
+    /// arm on one worker, drop on another; the greater of two counts
     Elsewhere,
     /// a timeout around a ready future
     Ready,
-    /// the same with `timeout_if_pending`, which Tokio lacks
+    /// a timeout around a ready future; on tokio-wheel with `timeout_if_pending`
     ReadyPending,
-    /// a pending timer is polled again
+    /// poll a pending timer again
     Repoll,
-    /// the same with a waker that belongs to no task
+    /// poll a pending timer again, with a waker that belongs to no task
     RepollOwn,
-    /// a pending timer is reset to a later deadline and polled
+    /// reset a pending timer to a later deadline and poll it
     Reset,
-    /// 64 timers are due together; per timer
+    /// 64 timers that are due together fire; per timer, without arming
     Fire,
-    /// a timer is armed and fires alone
+    /// arm a timer, which fires alone
     Alone,
-    /// 64 calls under timeouts in a FuturesUnordered, then their answers; per pair
+    /// 64 calls under timeouts in a `FuturesUnordered`, then their answers; per call
     Set,
+}
+
+impl Shape {
+    /// Returns the name, and what the operation consists of.
+    pub(crate) fn heading(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.as_ref().and_then(|value| value.get_help());
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        format!("`{}`: {help}", word(&self))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
