@@ -67,25 +67,25 @@ impl Conditions {
 
 impl Display for Conditions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.", Circumstances::look())?;
+        write!(f, "{}. ", Circumstances::look())?;
         if let Some(busy) = self.busy() {
             write!(
                 f,
-                "\nOther programs used {busy:.2} processors during this run."
+                "Other programs used {busy:.2} processors during this run. "
             )?;
         }
         let lines = self.lines.borrow();
         if lines.is_empty() {
-            return write!(f, "\nThe time of a cache line could not be measured.");
+            return write!(f, "The time of a cache line could not be measured.");
         }
         let (middle, (least, most)) = (median(&lines), range(&lines));
         let place = match middle {
-            ..BETWEEN_CORES => "two hyper-threads of one core; about 100 ns is usual between cores",
+            ..BETWEEN_CORES => "two hyper-threads of one core",
             _ => "two cores",
         };
         write!(
             f,
-            "\nA cache line took {middle:.0} ns from one processor to another ({least:.0}–{most:.0} ns; as between {place})."
+            "A cache line took {middle:.0} ns ({least:.0}–{most:.0}) from one processor to another, as between {place}."
         )
     }
 }

@@ -1,6 +1,5 @@
 //! Tables in Markdown, and how their numbers are written.
 
-use std::fmt::{self, Display, Formatter};
 use std::iter::zip;
 
 use comfy_table::presets::ASCII_MARKDOWN;
@@ -10,6 +9,19 @@ use crate::{median, range, thousands};
 
 pub use comfy_table::{Cell, Table};
 
+/// How many rounds a value needs to be bold.
+const ROUNDS: usize = 3;
+
+/// What a [cell](Unit::cell) means. Print this below a table of them.
+pub const LEGEND: &str = "Median of the rounds (lowest–highest).";
+
+const BOLD: &str = " **Bold**: the worst of three rounds or more is better than the best of each other implementation.";
+
+/// Explains bold values, if these tables have one.
+pub fn about_bold(tables: &str) -> &'static str {
+    if tables.contains("**") { BOLD } else { "" }
+}
+
 /// Creates an empty Markdown table.
 pub fn markdown(header: impl Into<Row>) -> Table {
     let mut table = Table::new();
@@ -17,97 +29,110 @@ pub fn markdown(header: impl Into<Row>) -> Table {
     table
 }
 
-/// Formats a number of operations per second.
-pub fn rate(per_second: f64) -> String {
-    match per_second {
-        1e6.. => format!("{:.2} M/s", per_second / 1e6),
-        1e4.. => format!("{:.3} M/s", per_second / 1e6),
-        _ => format!("{per_second:.1} /s"),
-    }
-}
-
-/// Formats nanoseconds.
-pub fn time(nanos: f64) -> String {
-    match nanos {
-        1e6.. => thousands((nanos / 1e3) as u64) + " µs",
-        1e5.. => format!("{:.0} µs", nanos / 1e3),
-        1e4.. => format!("{:.1} µs", nanos / 1e3),
-        10.0.. => thousands(nanos.round() as u64) + " ns",
-        0.0.. => format!("{nanos:.1} ns"),
-        _ => "–".to_owned(),
-    }
-}
-
-/// Formats a ratio.
-fn factor(ratio: f64) -> String {
-    let digits = match ratio {
-        10.0.. => 1,
-        0.1.. => 2,
-        0.01.. => 3,
-        _ => 5,
-    };
-    format!("{ratio:.digits$}")
-}
-
-/// The rounds' results divided by Tokio's: their median, and their range.
-#[derive(Debug)]
-pub struct Ratios(Vec<f64>);
-
-impl Ratios {
-    /// Divides each round's result by Tokio's of the same round.
-    pub fn new(results: &[f64], tokio: &[f64]) -> Self {
-        let rounds = zip(results, tokio);
-        Self(rounds.map(|(result, tokio)| result / tokio).collect())
-    }
-
-    /// Formats the lowest and the highest, or only one if they do not differ.
-    pub fn range(&self) -> String {
-        let (least, most) = range(&self.0);
-        let (least, most) = (factor(least), factor(most));
-        match least == most {
-            true => format!("({least})"),
-            false => format!("({least}–{most})"),
-        }
-    }
-}
-
-/// Formats the median and the range.
-impl Display for Ratios {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", factor(median(&self.0)), self.range())
-    }
-}
-
-/// How far the rounds' results are from their medians.
-#[derive(Debug, Default)]
-pub struct Spread(Vec<(f64, String)>);
-
-impl Spread {
-    /// Adds the results of a cell, and returns their median.
-    pub fn add(&mut self, name: &str, results: &[f64]) -> f64 {
-        let (median, (least, most)) = (median(results), range(results));
-        let away = (most / median).max(median / least) - 1.0;
-        self.0.push((100.0 * away, name.to_owned()));
-        median
-    }
-}
-
-impl Display for Spread {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let away: Vec<_> = self.0.iter().map(|(away, _)| *away).collect();
-        let Some((most, name)) = self.0.iter().max_by(|one, other| one.0.total_cmp(&other.0))
-        else {
-            return Ok(());
-        };
-        write!(
-            f,
-            "Spread: the rounds of half of the results are within {:.0} % of their median, and those of all within {most:.0} % ({name}).",
-            median(&away)
-        )
-    }
+/// Returns the title of an implementation's column.
+pub fn title(name: &str) -> &str {
+    if name == "tokio" { "Tokio" } else { name }
 }
 
 /// Creates a cell that is aligned to the right.
 pub fn number(text: impl ToString) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+/// What is measured. More operations per second are better, and less of everything else.
+#[derive(Clone, Copy, Debug)]
+pub enum Unit {
+    /// A time, in nanoseconds.
+    Nanos,
+    /// Memory.
+    Bytes,
+    /// Operations per second.
+    PerSecond,
+}
+
+impl Unit {
+    /// Formats the rounds of the implementation `at`: their median, and the lowest and the highest in the median's unit.
+    pub fn cell(self, sides: &[Vec<f64>], at: usize) -> String {
+        let (scale, _) = self.scale(median(&sides[at]));
+        bold(self.value(&sides[at]), self.is_best(sides, at)) + &between(&sides[at], scale)
+    }
+
+    /// Formats the median of its rounds, and how many times Tokio's they are. Tokio is the first.
+    pub fn cell_with_ratio(self, sides: &[Vec<f64>], at: usize) -> String {
+        match (self.value(&sides[at]), self.is_best(sides, at)) {
+            (value, is_best) if at == 0 => bold(value, is_best),
+            (value, is_best) => format!("{value}, {}", ratios(&sides[at], &sides[0], is_best)),
+        }
+    }
+
+    /// Formats the median.
+    fn value(self, rounds: &[f64]) -> String {
+        let median = median(rounds);
+        let (scale, name) = self.scale(median);
+        digits(median / scale) + name
+    }
+
+    /// Returns the largest unit in which the value is not below 1, and its name.
+    fn scale(self, value: f64) -> (f64, &'static str) {
+        let [large, middle, small] = match self {
+            Unit::Nanos => [" ms", " µs", " ns"],
+            Unit::Bytes => [" MB", " kB", " B"],
+            Unit::PerSecond => [" M/s", " k/s", " /s"],
+        };
+        match value {
+            999_500.0.. => (1e6, large),
+            999.5.. => (1e3, middle),
+            _ => (1.0, small),
+        }
+    }
+
+    /// Whether the worst of an implementation's rounds is better than every round of the others.
+    fn is_best(self, sides: &[Vec<f64>], at: usize) -> bool {
+        let (least, most) = range(&sides[at]);
+        let is_better = |other: &Vec<f64>| match self {
+            Unit::PerSecond => least > range(other).1,
+            _ => most < range(other).0,
+        };
+        let mut others = sides.iter().enumerate().filter(|&(other, _)| other != at);
+        sides.len() > 1 && sides[at].len() >= ROUNDS && others.all(|(_, other)| is_better(other))
+    }
+}
+
+/// Formats how many times Tokio's the rounds are: the median, and the lowest and the highest of a round.
+pub fn ratios(rounds: &[f64], tokio: &[f64], is_bold: bool) -> String {
+    let ratios: Vec<_> = zip(rounds, tokio)
+        .map(|(round, tokio)| round / tokio)
+        .collect();
+    bold(format!("{} ×", digits(median(&ratios))), is_bold) + &between(&ratios, 1.0)
+}
+
+fn bold(text: String, is_bold: bool) -> String {
+    if is_bold { format!("**{text}**") } else { text }
+}
+
+/// Formats the lowest and the highest, or nothing if they do not differ.
+fn between(rounds: &[f64], scale: f64) -> String {
+    let (least, most) = range(rounds);
+    let (least, most) = (digits(least / scale), digits(most / scale));
+    match least == most {
+        true => String::new(),
+        false => format!(" ({least}–{most})"),
+    }
+}
+
+/// Formats a number with at most three significant digits.
+fn digits(value: f64) -> String {
+    match value {
+        ..=0.0 => "0".to_owned(),
+        ..0.001 => "under 0.001".to_owned(),
+        999.5.. => {
+            let last = 10_f64.powf(value.log10().floor() - 2.0);
+            thousands(((value / last).round() * last) as u64)
+        }
+        99.95.. => format!("{value:.0}"),
+        9.995.. => format!("{value:.1}"),
+        0.0995.. => format!("{value:.2}"),
+        0.001.. => format!("{value:.3}"),
+        _ => "–".to_owned(),
+    }
 }

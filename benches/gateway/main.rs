@@ -34,8 +34,8 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use common::conditions::Conditions;
 use common::process::cpu_time;
-use common::table::{Ratios, markdown, number, time};
-use common::{alternate, median, println, processors};
+use common::table::{self, LEGEND, Table, Unit, about_bold, markdown, number, title};
+use common::{alternate, println, processors, thousands};
 use hyper_util::server::conn::auto::Builder;
 use timers::{Alt, Timers as _, Tokio, Wheel};
 
@@ -114,26 +114,22 @@ struct Tally {
 
 /// What is measured, in nanoseconds.
 const VALUES: [&str; 5] = [
-    "latency, p50",
-    "latency, p99",
-    "added to the slowest backend, p50",
-    "added to the slowest backend, p99",
-    "CPU time per request",
+    "time of a request, median",
+    "time of a request, 99th percentile",
+    "of which the gateway adds, median",
+    "of which the gateway adds, 99th percentile",
+    "CPU per request",
 ];
 type Values = [f64; VALUES.len()];
 
 /// What is measured if requests stall, from their deadline until the last of them is answered, except CPU time.
 const OUTAGE: [&str; VALUES.len()] = [
-    "health, longest",
-    "health, p99",
-    "added to the slowest backend, p99",
-    "last stalled request answered",
-    "CPU time per request",
+    "`/health`, longest",
+    "`/health`, 99th percentile",
+    "added to other requests, 99th percentile",
+    "last error of a stalled request after",
+    "CPU per request",
 ];
-
-const LEGEND: &str = "\
-A result divided by Tokio's is the median of the rounds' ratios, with the lowest and the highest in parentheses; below 1
-is better.";
 
 fn main() -> Result<()> {
     let options = Options::parse();
@@ -153,29 +149,43 @@ fn main() -> Result<()> {
         conditions.sample();
     }
     conditions.warn();
-    let mark = conditions.mark();
-    let names = all.iter().map(|(name, _)| *name);
-    let ratios = names.clone().skip(1).map(|name| format!("{name} ÷ tokio"));
-    let header = names.map(str::to_owned).chain(ratios);
-    let mut table = markdown(["measured".to_owned()].into_iter().chain(header));
-    let (rate, stalled) = (options.rate, options.stalled);
-    let measured = if stalled > 0 { OUTAGE } else { VALUES };
-    for (at, what) in measured.into_iter().enumerate() {
-        let values = |side: &Vec<Values>| side.iter().map(|run| run[at]).collect::<Vec<_>>();
-        let times = runs.iter().map(|side| time(median(&values(side))) + mark);
-        let tokio = values(&runs[0]);
-        let ratios = runs[1..].iter();
-        let ratios = ratios.map(|side| Ratios::new(&values(side), &tokio).to_string() + mark);
-        let cells: Vec<_> = times.chain(ratios).map(number).collect();
-        table.add_row([what.into()].into_iter().chain(cells));
-    }
-    println!("{table}\n\n{LEGEND}");
+    let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+    let table = table(&names, &runs, options.stalled > 0, conditions.mark()).to_string();
+    println!("{table}\n\n{LEGEND}{}", about_bold(&table));
+    let [rate, stalled] = [options.rate, options.stalled].map(thousands);
     let workers = options.workers.unwrap_or(processors());
     println!(
-        "{rate} requests per second, each with {BACKENDS} calls, {stalled} that stall, {workers} workers. {conditions}"
+        "{rate} requests per second, each with {BACKENDS} calls, and {stalled} that stall. {workers} workers. {conditions} \
+         All counts are as expected, and no timer fired early."
     );
-    println!("All counts are as expected, and no timer fired early.");
     Ok(())
+}
+
+/// Returns the table of what each round of each implementation measured. During a stall, rounds differ too much for their
+/// ratios to mean anything.
+fn table(names: &[&str], runs: &[Vec<Values>], stalls: bool, mark: &str) -> Table {
+    let ratios = if stalls { &[] } else { &names[1..] };
+    let header = names.iter().map(|name| title(name).to_owned());
+    let header = header.chain(ratios.iter().map(|name| format!("{name} ÷ Tokio")));
+    let mut table = markdown(
+        ["measured".to_owned()]
+            .into_iter()
+            .chain(header)
+            .collect::<Vec<_>>(),
+    );
+    for (at, what) in (if stalls { OUTAGE } else { VALUES })
+        .into_iter()
+        .enumerate()
+    {
+        let of = |side: &Vec<Values>| side.iter().map(|run| run[at]).collect();
+        let sides: Vec<Vec<f64>> = runs.iter().map(of).collect();
+        let ratios = sides.iter().skip(1).take(ratios.len());
+        let ratios = ratios.map(|side| table::ratios(side, &sides[0], false));
+        let cells = (0..sides.len()).map(|side| Unit::Nanos.cell(&sides, side));
+        let cells = cells.chain(ratios).map(|cell| number(cell + mark));
+        table.add_row([what.into()].into_iter().chain(cells));
+    }
+    table
 }
 
 fn run<T: Stack>(options: &Options) -> Result<Values> {

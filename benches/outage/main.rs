@@ -32,8 +32,8 @@ use clap::Parser;
 use common::conditions::Conditions;
 use common::probe::{between, quantile};
 use common::process::numbers;
-use common::table::{Spread, markdown, number, time};
-use common::{alternate, compute, println, range};
+use common::table::{LEGEND, Table, Unit, about_bold, markdown, number, title};
+use common::{alternate, compute, println};
 use timers::{Alt, Precise, Timers, Tokio, Wheel};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
@@ -92,10 +92,10 @@ const OUTAGES: [(&str, &str); 6] = [
 
 /// What is measured, in nanoseconds; the last one from the last deadline on.
 const VALUES: [&str; 5] = [
-    "echo, longest",
-    "call from outside, p99",
-    "sleep of 1 ms, latest",
-    "sleep armed before, latest",
+    "longest echo over TCP, one every 0.5 ms",
+    "calls from another thread, 99th percentile",
+    "latest of 16 tasks that repeat a sleep of 1 ms",
+    "latest of 16 timers that were armed before",
     "last task done",
 ];
 
@@ -118,7 +118,7 @@ fn main() -> Result<()> {
         None => &OUTAGES[..],
     };
     let conditions = Conditions::watch();
-    let (mut spread, mut rows) = (Spread::default(), Vec::new());
+    let mut rows = Vec::new();
     for (outage, its_options) in outages {
         let mut runs = vec![Vec::new(); all.len()];
         for (round, at) in alternate(options.rounds, all.len()) {
@@ -134,33 +134,32 @@ fn main() -> Result<()> {
         rows.push((*outage, runs));
     }
     conditions.warn();
-    let mark = conditions.mark();
-    let names = all.iter().map(|(name, _)| *name);
-    let mut table = markdown(["timeouts", "measured"].into_iter().chain(names));
-    for (outage, runs) in rows {
-        for (at, what) in VALUES.into_iter().enumerate() {
-            let of = |side: &Vec<Vec<f64>>| side.iter().map(|run| run[at]).collect::<Vec<_>>();
-            let sides: Vec<_> = runs.iter().map(of).collect();
-            let cells = sides.iter().map(|values| {
-                let text = time(spread.add(what, values)) + mark;
-                number(match is_best(values, &sides) {
-                    true => format!("**{text}**"),
-                    false => text,
-                })
-            });
-            table.add_row([outage.into(), what.into()].into_iter().chain(cells));
-        }
-    }
-    println!("{table}\n\n{spread}");
+    let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+    let table = table(&names, &rows, conditions.mark()).to_string();
+    println!("{table}\n\n{LEGEND}{}", about_bold(&table));
     println!("{} workers. {conditions}", options.workers);
     Ok(())
 }
 
-/// Whether each round had less than every round of the other implementations.
-fn is_best(values: &[f64], sides: &[Vec<f64>]) -> bool {
-    let (least, most) = range(values);
-    let mut ranges = sides.iter().map(|side| range(side));
-    ranges.all(|other| other == (least, most) || other.0 > most)
+/// Returns the table. A row has an outage's name, and what each round of each implementation measured.
+fn table(names: &[&str], rows: &[(&str, Vec<Vec<Vec<f64>>>)], mark: &str) -> Table {
+    let header = ["timeouts", "measured"].into_iter();
+    let mut table = markdown(
+        header
+            .chain(names.iter().map(|name| title(name)))
+            .collect::<Vec<_>>(),
+    );
+    for (outage, runs) in rows {
+        for (at, what) in VALUES.into_iter().enumerate() {
+            let of = |side: &Vec<Vec<f64>>| side.iter().map(|run| run[at]).collect();
+            let sides: Vec<Vec<f64>> = runs.iter().map(of).collect();
+            let cell = |side| number(Unit::Nanos.cell(&sides, side) + mark);
+            let cells = (0..sides.len()).map(cell);
+            let outage = if at == 0 { outage } else { "" };
+            table.add_row([outage.into(), what.into()].into_iter().chain(cells));
+        }
+    }
+    table
 }
 
 /// What the tasks share.

@@ -2,6 +2,7 @@
 
 use common::alternate;
 use common::conditions::Conditions;
+use common::table::{Unit, title};
 
 /// How many timers were reset, fired and cancelled.
 type Did = [u64; 3];
@@ -28,14 +29,7 @@ impl Measured {
     }
 }
 
-/// Less is always better.
-#[derive(Clone, Copy)]
-pub(crate) enum Unit {
-    Nanos,
-    Bytes,
-}
-
-/// A measured value.
+/// A measured value. Less is always better.
 pub(crate) struct Value {
     pub(crate) what: String,
     pub(crate) amount: f64,
@@ -66,6 +60,16 @@ pub(crate) struct Benchmark {
 }
 
 impl Benchmark {
+    /// Returns the name, and what it measures.
+    pub(crate) fn heading(&self) -> String {
+        format!("`{}`: {}", self.name, self.about)
+    }
+
+    /// Returns the titles of the implementations.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.implementations.iter().map(|(name, _)| title(name))
+    }
+
     /// Runs all implementations in each round. Returns what each measured, round by round.
     pub(crate) fn run(&self, rounds: Option<u32>, conditions: &Conditions) -> Vec<Vec<Measured>> {
         let implementations = &self.implementations;

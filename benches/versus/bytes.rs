@@ -6,10 +6,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;
 
+use common::table::Unit;
 use timers::Timers;
 use tokio::time::Instant;
 
-use crate::benchmark::{Measured, Unit, Value};
+use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, crowd};
 
 thread_local! {
@@ -70,8 +71,8 @@ pub(crate) fn bytes<T: Timers>() -> Measured {
     drop(crowd);
     let bytes = |what, bytes| Value::new(what, bytes, Unit::Bytes);
     let sizes = [
-        bytes("size_of", size_of::<T::Sleep>() as f64),
-        bytes("pending", grown as f64 / TIMERS as f64),
+        bytes("size of a `Sleep`", size_of::<T::Sleep>() as f64),
+        bytes("a pending one in its box", grown as f64 / TIMERS as f64),
     ];
     Measured::cancelled(sizes, TIMERS)
 }

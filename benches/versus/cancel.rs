@@ -23,7 +23,7 @@ pub(crate) fn register_cancel<T: Timers>(workers: usize) -> Measured {
         each_after(COUNT, start, |some| cancel_loop::<T>(cx, &delays, some))
     });
     let slowest = costs.into_iter().fold(0.0, f64::max);
-    Measured::cancelled([Value::nanos("each", slowest)], COUNT * workers)
+    Measured::cancelled([Value::nanos("time per timer", slowest)], COUNT * workers)
 }
 
 fn cancel_loop<T: Timers>(cx: &mut Context<'_>, delays: &[Duration; DELAYS], count: usize) {
@@ -45,7 +45,7 @@ pub(crate) fn cancel_in_random_order<T: Timers>() -> Measured {
         begin.elapsed()
     });
     let cost = all.as_nanos() as f64 / TIMERS as f64;
-    Measured::cancelled([Value::nanos("each", cost)], TIMERS)
+    Measured::cancelled([Value::nanos("time per timer", cost)], TIMERS)
 }
 
 /// Runs a small service, whose tasks move between workers while their timers are pending.
@@ -57,7 +57,7 @@ pub(crate) fn moving<T: Timers>(workers: usize, shape: Shape) -> Measured {
     let begin = Instant::now();
     let count = play(MOVING);
     let cost = begin.elapsed().as_nanos() as f64 / count as f64;
-    Measured::cancelled([Value::nanos("each", cost)], count as usize)
+    Measured::cancelled([Value::nanos("time per operation", cost)], count as usize)
 }
 
 /// Arms and cancels timers, each due before all those so far, so each re-arms the alarm.
@@ -75,7 +75,7 @@ pub(crate) fn earliest<T: Timers>() -> Measured {
         })
     });
     drop(far);
-    Measured::cancelled([Value::nanos("each", cost)], TIMERS)
+    Measured::cancelled([Value::nanos("time per timer", cost)], TIMERS)
 }
 
 /// Makes timeouts around a future that is ready, which need no timer.
@@ -93,5 +93,5 @@ pub(crate) fn ready_pending<T: Timers>() -> Measured {
         });
         (cost, passed)
     });
-    Measured::cancelled([Value::nanos("each", cost)], passed)
+    Measured::cancelled([Value::nanos("time per timeout", cost)], passed)
 }

@@ -20,7 +20,7 @@ pub(crate) fn fire_counting<T: Timers>() -> Measured {
     let stage = Stage::new::<T>(WORKERS);
     let volley = Volley::<T>::arm(stage.runtime.handle(), MILLION, SPREAD);
     let cpu = cpu_while(volley.due, || volley.wait());
-    let each = Value::nanos("each", cpu / MILLION as f64);
+    let each = Value::nanos("CPU per timer", cpu / MILLION as f64);
     Measured::fired([each], volley.wakes())
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn fire_tasks<T: Timers>() -> Measured {
     begun.wait_for(MILLION);
     assert!(Instant::now() < start, "the tasks took too long to start");
     let cpu = cpu_while(start, || awake.wait_for(MILLION));
-    let each = Value::nanos("each", cpu / MILLION as f64);
+    let each = Value::nanos("CPU per timer", cpu / MILLION as f64);
     Measured::fired([each], awake.get() as u64)
 }
 

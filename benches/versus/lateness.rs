@@ -39,8 +39,11 @@ pub(crate) fn lateness<T: Timers>(burners: u64, sleepers: u64, millis: Range<u64
     let each = (worker_cpu() - before) / late.len() as f64;
     stop.store(true, Ordering::Relaxed);
     let at = |what, part| Value::nanos(what, late.value_at_quantile(part) as f64);
-    let mut values = vec![at("late, p50", 0.5), at("late, p99", 0.99)];
-    values.extend((burners == 0).then(|| Value::nanos("CPU", each)));
+    let mut values = vec![
+        at("lateness, median", 0.5),
+        at("lateness, 99th percentile", 0.99),
+    ];
+    values.extend((burners == 0).then(|| Value::nanos("CPU per sleep", each)));
     Measured::fired(values, late.len())
 }
 

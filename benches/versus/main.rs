@@ -19,6 +19,7 @@ use std::time::Instant;
 use clap::Parser;
 use common::conditions::Conditions;
 use common::println;
+use common::table::{LEGEND, about_bold};
 
 mod benchmark;
 mod bytes;
@@ -59,9 +60,6 @@ struct Arguments {
     bench: bool,
 }
 
-const LEGEND: &str = "\
-In parentheses: the result divided by Tokio's, as the lowest and the highest ratio of a round; below 1 is better.";
-
 const FIRST_LOOK: [&str; 4] = ["calls-2", "conns-2", "lateness-busy", "bytes"];
 
 fn main() -> ExitCode {
@@ -95,7 +93,7 @@ fn main() -> ExitCode {
         results.extend(outcome.ok().map(|measured| (benchmark, measured)));
     }
     conditions.warn();
-    let table = report::table(&results, conditions.mark());
-    println!("{table}\n\n{LEGEND}\n{conditions}");
+    let tables = report::tables(&results, conditions.mark());
+    println!("{tables}\n\n{LEGEND}{}\n{conditions}", about_bold(&tables));
     ExitCode::from(u8::from(failed))
 }

@@ -10,11 +10,13 @@ use std::thread;
 use std::time::Duration;
 
 use common::process::{numbers, resident};
+use common::table::Unit;
+use common::thousands;
 use timers::expiry::Sleeps;
 use timers::{Alt, Timers, Tokio, Wheel};
 use tokio::time::Instant;
 
-use crate::benchmark::{Measured, Unit, Value};
+use crate::benchmark::{Measured, Value};
 use crate::stage::{Stage, crowd};
 
 const TIMERS: usize = 10_000_000;
@@ -27,7 +29,11 @@ const SETTLE: Duration = Duration::from_millis(200);
 pub(crate) fn peak<T: Timers>() -> Measured {
     let left = [2048, 200].map(|one_in| {
         let bytes = in_a_process(T::NAME, one_in);
-        Value::new(format!("1 in {one_in} kept"), bytes, Unit::Bytes)
+        Value::new(
+            format!("1 in {} is kept", thousands(one_in as u64)),
+            bytes,
+            Unit::Bytes,
+        )
     });
     Measured::cancelled(left, TIMERS)
 }

@@ -21,7 +21,7 @@ pub(crate) fn repoll<T: Timers>() -> Measured {
             (0..some).for_each(|_| arm(black_box(sleep.as_mut()), cx));
         })
     });
-    Measured::cancelled([Value::nanos("each", cost)], 1)
+    Measured::cancelled([Value::nanos("time per operation", cost)], 1)
 }
 
 /// Resets the idle timeouts of 256 connections. Each packet resets one to a later deadline and polls it. A packet arrives every five
@@ -43,5 +43,5 @@ pub(crate) fn reset_later<T: Timers>() -> Measured {
         })
     });
     let did = [MILLION as u64, 0, CONNECTIONS as u64];
-    Measured::new([Value::nanos("each", cost)], did)
+    Measured::new([Value::nanos("time per operation", cost)], did)
 }

@@ -1,50 +1,78 @@
-//! Prints the results of all benchmarks as a table.
+//! Prints the results of all benchmarks as tables.
 
-use common::median;
-use common::table::{Ratios, Table, markdown, number, time};
+use common::table::{Table, markdown, number};
 
-use crate::benchmark::{Benchmark, Measured, Unit};
+use crate::benchmark::{Benchmark, Measured};
 
-/// Returns a table with a row for each value, a column for each implementation, and each result divided by Tokio's.
-/// `results` has what each implementation of a benchmark measured, round by round.
-pub(crate) fn table(results: &[(&Benchmark, Vec<Vec<Measured>>)], mark: &str) -> Table {
-    let mut names = Vec::new();
-    for (name, _) in results.iter().flat_map(|(one, _)| &one.implementations) {
-        if !names.contains(name) {
-            names.push(*name);
-        }
-    }
-    let mut table = markdown(["benchmark", "value"].into_iter().chain(names.clone()));
-    for (benchmark, measured) in results {
-        for (index, value) in measured[0][0].values.iter().enumerate() {
-            let amounts = |at: usize| -> Vec<f64> {
-                let rounds = measured[at].iter();
-                rounds.map(|round| round.values[index].amount).collect()
-            };
-            let cell = |name: &str| {
-                let mut implementations = benchmark.implementations.iter();
-                let Some(at) = implementations.position(|(one, _)| *one == name) else {
-                    return String::new();
-                };
-                let rounds = amounts(at);
-                let ratios = match at {
-                    0 => String::new(),
-                    _ => format!(" {}", Ratios::new(&rounds, &amounts(0)).range()),
-                };
-                amount(median(&rounds), value.unit) + &ratios + mark
-            };
-            let cells: Vec<_> = names.iter().map(|name| number(cell(name))).collect();
-            let labels = [benchmark.name, &value.what].map(|label| label.into());
-            table.add_row(labels.into_iter().chain(cells));
+/// A benchmark, and what each implementation measured, round by round.
+pub(crate) type Outcome<'a> = (&'a Benchmark, Vec<Vec<Measured>>);
+
+/// A table has at most this many columns of implementations; if there are more, they are rows.
+const COLUMNS: usize = 5;
+
+/// Formats a table for successive benchmarks of the same implementations.
+pub(crate) fn tables(outcomes: &[Outcome<'_>], mark: &str) -> String {
+    let groups = outcomes.chunk_by(|(one, _), (next, _)| {
+        one.names().eq(next.names()) && one.implementations.len() <= COLUMNS
+    });
+    let table = |group: &[Outcome<'_>]| match group {
+        [(one, measured)] if one.implementations.len() > COLUMNS => by_row(one, measured, mark),
+        _ => by_column(group, mark),
+    };
+    let tables = groups.map(|group| table(group).to_string());
+    tables.collect::<Vec<_>>().join("\n\n")
+}
+
+/// A row for each value, and a column for each implementation.
+fn by_column(outcomes: &[Outcome<'_>], mark: &str) -> Table {
+    let names = outcomes[0].0.names();
+    let mut table = markdown(
+        ["benchmark", "measured"]
+            .into_iter()
+            .chain(names)
+            .collect::<Vec<_>>(),
+    );
+    for (benchmark, measured) in outcomes {
+        let mut benchmark = benchmark.heading();
+        for (what, cells) in values(measured) {
+            let cells = cells.into_iter().map(|cell| number(cell + mark));
+            table.add_row([benchmark.into(), what.into()].into_iter().chain(cells));
+            benchmark = String::new();
         }
     }
     table
 }
 
-fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Nanos => time(value),
-        Unit::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
-        Unit::Bytes => format!("{value:.0} B"),
+/// A row for each implementation, and a column for each value.
+fn by_row(benchmark: &Benchmark, measured: &[Vec<Measured>], mark: &str) -> Table {
+    let values = values(measured);
+    let names = values.iter().map(|(what, _)| what.clone());
+    let mut table = markdown(
+        [benchmark.heading()]
+            .into_iter()
+            .chain(names)
+            .collect::<Vec<_>>(),
+    );
+    for (at, name) in benchmark.names().enumerate() {
+        let cells = values
+            .iter()
+            .map(|(_, cells)| number(format!("{}{mark}", cells[at])));
+        table.add_row([name.into()].into_iter().chain(cells));
     }
+    table
+}
+
+/// Returns the name of each value, and a cell for each implementation.
+fn values(measured: &[Vec<Measured>]) -> Vec<(String, Vec<String>)> {
+    let values = measured[0][0].values.iter().enumerate();
+    let values = values.map(|(index, value)| {
+        let amounts = |rounds: &Vec<Measured>| -> Vec<f64> {
+            let rounds = rounds.iter();
+            rounds.map(|round| round.values[index].amount).collect()
+        };
+        let sides: Vec<_> = measured.iter().map(amounts).collect();
+        let cells = (0..sides.len()).map(|at| value.unit.cell(&sides, at));
+        (value.what.clone(), cells.collect())
+    });
+    values.collect()
 }

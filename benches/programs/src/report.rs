@@ -1,68 +1,100 @@
-//! The table: a row per program, of the same name however many workers there are, and columns for the sides.
+//! The tables, one for each measure: a row per program, and columns for Tokio, its alternative timer and tokio-wheel.
 
 use common::conditions::mark;
 use common::median;
-use common::table::{Ratios, markdown, number, rate, time};
+use common::table::{Cell, Table, Unit, about_bold, markdown, number};
 
 use crate::program::Program;
 use crate::rounds::Run;
 use crate::side::{ALL, Side};
 
 const LEGEND: &str = "\
-A value without a unit is the result divided by Tokio's, the median of the rounds' ratios, with the lowest and the highest
-in parentheses; above 1 is better for operations per second, and below 1 for CPU, the CPU time per operation.
-p99 is the 99th percentile of the time of an operation.";
+1.31 × (1.30–1.31): 1.31 times Tokio's value of the same round, as the median of the rounds (lowest–highest).";
 
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
 
-/// Prints the table: operations per second on each side, the CPU time of an operation, and percentiles.
+/// What a table compares: the title, the unit, and the value of a run.
+struct Measure(&'static str, Unit, fn(&Run) -> f64);
+
+const MEASURES: [Measure; 3] = [
+    Measure(
+        "operations per second (more is better)",
+        Unit::PerSecond,
+        |run| run.rate,
+    ),
+    Measure(
+        "CPU time per operation (less is better)",
+        Unit::Nanos,
+        |run| run.cpu,
+    ),
+    Measure(
+        "time of an operation, 99th percentile (less is better)",
+        Unit::Nanos,
+        |run| run.p99,
+    ),
+];
+
+/// Prints the tables. Only the first one describes the operations.
 pub(crate) fn print(rows: &[Row<'_>]) {
-    let mut shown = ALL.to_vec();
-    shown.retain(|side| {
-        rows.iter()
-            .any(|(_, sides)| sides.iter().any(|(one, _)| one == side))
-    });
-    let named = |what| {
-        shown
-            .iter()
-            .map(move |side| format!("{what}{}", side.name()))
+    let ran = |side: &Side| {
+        let mut all = rows.iter().flat_map(|(_, sides)| sides);
+        all.any(|(one, _)| one == side)
     };
-    let header = ["program", "operation"].map(str::to_owned).into_iter();
-    let header = header.chain(named("")).chain(named("CPU, ").skip(1));
-    let mut table = markdown(header.chain(named("p99, ")).collect::<Vec<_>>());
-    for (program, sides) in rows {
-        let tokio = &sides[0].1;
-        let runs_on = |side| sides.iter().find(|(one, _)| *one == side);
-        let cell = |side, show: &dyn Fn(&[Run]) -> String| {
-            number(runs_on(side).map_or("–".to_owned(), |(_, runs)| {
-                show(runs) + mark(middle(runs, |run| run.others))
-            }))
-        };
-        let rates = shown.iter().map(|&side| match side {
-            Side::Tokio => cell(side, &|runs| rate(middle(runs, |run| run.rate))),
-            _ => cell(side, &|runs| ratios(runs, tokio, |run| run.rate)),
-        });
-        let costs = shown[1..].iter();
-        let costs = costs.map(|&side| cell(side, &|runs| ratios(runs, tokio, |run| run.cpu)));
-        let tails = shown
-            .iter()
-            .map(|&side| cell(side, &|runs| time(middle(runs, |run| run.p99))));
-        let names = [program.name.into(), program.operation().into()];
-        table.add_row(names.into_iter().chain(rates).chain(costs).chain(tails));
+    let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
+    let mut tables = String::new();
+    for (at, measure) in MEASURES.iter().enumerate() {
+        // Not every program times its operations.
+        let is_measured = |row: &&Row<'_>| !median(&measure.values(&row.1[0].1)).is_nan();
+        let rows: Vec<_> = rows.iter().filter(is_measured).collect();
+        if !rows.is_empty() {
+            tables += &format!("{}\n\n", measure.table(&rows, &shown, at == 0));
+        }
     }
-    println!("{table}\n\n{LEGEND}");
+    println!("{tables}{LEGEND}{}", about_bold(&tables));
 }
 
-fn values(runs: &[Run], value: fn(&Run) -> f64) -> Vec<f64> {
-    runs.iter().map(value).collect()
+impl Measure {
+    fn table(&self, rows: &[&Row<'_>], shown: &[Side], describes: bool) -> Table {
+        let operation = |text: String| describes.then_some(text);
+        let mut header = vec![self.0.to_owned()];
+        header.extend(operation("one operation".to_owned()));
+        header.extend(shown.iter().map(|side| title(*side).to_owned()));
+        let mut table = markdown(header);
+        for (program, sides) in rows {
+            let mut row = vec![Cell::new(format!("`{}`", program.name))];
+            row.extend(operation(program.operation()).map(Cell::new));
+            row.extend(shown.iter().map(|side| number(self.cell(*side, sides))));
+            table.add_row(row);
+        }
+        table
+    }
+
+    /// Formats what was measured on a side. Changes for tokio-wheel are compared with the other implementations, but not
+    /// with each other.
+    fn cell(&self, side: Side, sides: &[(Side, Vec<Run>)]) -> String {
+        let mut compared: Vec<_> = sides.iter().collect();
+        compared.retain(|(one, _)| *one == side || !(one.is_wheel() && side.is_wheel()));
+        let Some(at) = compared.iter().position(|(one, _)| *one == side) else {
+            return "–".to_owned();
+        };
+        let others: Vec<_> = compared[at].1.iter().map(|run| run.others).collect();
+        let values: Vec<_> = compared.iter().map(|(_, runs)| self.values(runs)).collect();
+        self.1.cell_with_ratio(&values, at) + mark(median(&others))
+    }
+
+    fn values(&self, runs: &[Run]) -> Vec<f64> {
+        runs.iter().map(self.2).collect()
+    }
 }
 
-fn middle(runs: &[Run], value: fn(&Run) -> f64) -> f64 {
-    median(&values(runs, value))
-}
-
-/// Formats the median of the rounds' ratios, and their range.
-fn ratios(runs: &[Run], tokio: &[Run], value: fn(&Run) -> f64) -> String {
-    Ratios::new(&values(runs, value), &values(tokio, value)).to_string()
+/// Returns the title of a column: the implementation, and what is changed for tokio-wheel.
+fn title(side: Side) -> &'static str {
+    match side {
+        Side::Tokio => "Tokio",
+        Side::Alt => "alternative timer",
+        Side::Import => "tokio-wheel, import changed",
+        Side::Tree => "tokio-wheel, every crate changed",
+        Side::Other => "other checkout, every crate changed",
+    }
 }
