@@ -12,6 +12,9 @@ pub use comfy_table::{Cell, Table};
 /// How many rounds a value needs to be bold.
 const ROUNDS: usize = 3;
 
+/// By which factor it must be better, because at a fixed rate all values are nearly equal.
+const MARGIN: f64 = 1.005;
+
 /// What a [cell](Unit::cell) means. Print this below a table of them.
 pub const LEGEND: &str = "Median of the rounds (lowest–highest).";
 
@@ -90,8 +93,8 @@ impl Unit {
     fn is_best(self, sides: &[Vec<f64>], at: usize) -> bool {
         let (least, most) = range(&sides[at]);
         let is_better = |other: &Vec<f64>| match self {
-            Unit::PerSecond => least > range(other).1,
-            _ => most < range(other).0,
+            Unit::PerSecond => least > MARGIN * range(other).1,
+            _ => MARGIN * most < range(other).0,
         };
         let mut others = sides.iter().enumerate().filter(|&(other, _)| other != at);
         sides.len() > 1 && sides[at].len() >= ROUNDS && others.all(|(_, other)| is_better(other))
