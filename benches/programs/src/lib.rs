@@ -8,13 +8,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use common::process::cpu_time;
+use common::process::{cpu_of_threads, cpu_time};
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
+pub use crate::pace::Caller;
+use crate::pace::PACER;
 pub use crate::timers::armed;
 
 pub mod channels;
+pub mod pace;
 pub mod peer;
 mod timers;
 
@@ -117,11 +120,11 @@ impl Load {
     }
 
     /// Spawns the tasks that make the operations.
-    pub fn spawn<F>(&self, task: impl FnMut(Counter) -> F) -> Vec<JoinHandle<()>>
+    pub fn spawn<F>(&self, task: impl FnMut(Caller) -> F) -> Vec<JoinHandle<()>>
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.counters().map(task).map(tokio::spawn).collect()
+        pace::callers(self).map(task).map(tokio::spawn).collect()
     }
 
     /// Returns `true` if the tasks should make further operations.
@@ -229,25 +232,18 @@ impl Counter {
         }
         self.done()
     }
-
-    /// Returns the number of the task and the numbers after it, one for each operation. Taking the next one counts the
-    /// operation before, and begins another.
-    pub fn numbers(self) -> impl Iterator<Item = u64> + Send {
-        let (first, mut began) = (self.1 as u64, None);
-        (first..).take_while(move |&number| {
-            let goes_on = number == first || self.end(began);
-            began = self.begin();
-            goes_on
-        })
-    }
 }
 
-/// The time, and the processor time of this process.
+/// The time, and the processor time of this process without its pacer.
 pub struct Usage(Instant, Duration);
 
 impl Usage {
     pub fn now() -> Result<Self> {
-        Ok(Self(Instant::now(), cpu_time().context("/proc/self/stat")?))
+        // `cpu_time` has ticks of 10 ms.
+        let cpu = cpu_of_threads(None).or_else(cpu_time);
+        let pacer = cpu_of_threads(Some(PACER)).unwrap_or_default();
+        let cpu = cpu.context("/proc/self/stat")?.saturating_sub(pacer);
+        Ok(Self(Instant::now(), cpu))
     }
 
     /// Prints, since `now`: operations per second, and the processor time of an operation in ns. Then how many of
@@ -292,8 +288,8 @@ where
     on_workers(async |seconds| {
         let [load, served] = [(); 2].map(|()| Load::new(CALLERS));
         let actors: &'static [A] = start(served.counters().collect()).await?.leak();
-        let tasks = load.spawn(|caller| async move {
-            for number in caller.numbers() {
+        let tasks = load.spawn(|mut caller| async move {
+            while let Some(number) = caller.next().await {
                 let actor = &actors[number as usize % actors.len()];
                 assert_eq!(call(actor, number).await, number + 1);
             }

@@ -5,7 +5,7 @@ use common::machine;
 
 /// A published crate under load.
 pub(crate) struct Program {
-    /// Also of the program in `src/bin`, and of the feature that it needs.
+    /// The name of the row. A name that ends with `-200k` is a program at 200,000 operations per second.
     pub(crate) name: &'static str,
     /// The crate whose timers are measured: `tokio` if the timers are in the program's own code.
     package: &'static str,
@@ -23,12 +23,16 @@ macro_rules! programs {
 /// All programs, in the order of the table.
 pub(crate) const ALL: &[Program] = programs! {
     "ractor", "ractor", "`call_t!`";
+    "ractor-200k", "ractor", "`call_t!`";
+    "ractor-500k", "ractor", "`call_t!`";
     "kameo", "kameo", "`ask`, with a reply timeout";
     "spawned", "spawned-concurrency", "`request`, 5 s by default";
     "rsactor", "rsactor", "`ask_with_timeout`";
     "tower", "tower", "timeout, hedge, retry, timeout";
+    "tower-200k", "tower", "timeout, hedge, retry, timeout";
     "sftp-64", "russh-sftp", "requests, a session per caller";
     "actor", "tokio", "calls to tasks over channels";
+    "actor-500k", "tokio", "calls to tasks over channels";
     "pool", "tokio", "waits for one of 16 connections";
     "spawn-timeout", "tokio", "`spawn(timeout(30 s, work))`";
     "dq-churn", "tokio-util", "`DelayQueue`, few entries expire";
@@ -44,6 +48,15 @@ impl Program {
     /// Returns the names, for the command line.
     pub(crate) fn names() -> PossibleValuesParser {
         common::names(ALL.iter().map(|one| (one.name, one.about)))
+    }
+
+    /// Returns the name of the program in `src/bin`, which is also that of its feature, and its rate if that is fixed.
+    pub(crate) fn binary(&self) -> (&'static str, Option<String>) {
+        let (name, rate) = self.name.rsplit_once('-').unwrap_or_default();
+        match rate.strip_suffix('k') {
+            Some(thousands) => (name, Some(format!("{thousands}000"))),
+            None => (self.name, None),
+        }
     }
 
     /// Whether it has workers, and so can have Tokio's alternative timer. The others have current-thread runtimes.

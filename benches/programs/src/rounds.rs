@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use common::alternate;
 use common::conditions::Conditions;
 use common::process::numbers;
+use load::pace::RATE;
 use load::peer::BINARY;
 
 use crate::Options;
@@ -39,7 +40,7 @@ pub(crate) fn run(
         let (side, binary) = &sides[index];
         let what = format!("{} on {}", program.name, side.name());
         conditions.sample();
-        let run = once(binary, &sides[0].1, options).context(what.clone())?;
+        let run = once(program, binary, &sides[0].1, options).context(what.clone())?;
         ensure!(
             (run.timers > 0.0) == side.is_wheel(),
             "{what}: other timers"
@@ -50,11 +51,12 @@ pub(crate) fn run(
     Ok(runs)
 }
 
-fn once(binary: &Path, tokios: &Path, options: &Options) -> Result<Run> {
+fn once(program: &Program, binary: &Path, tokios: &Path, options: &Options) -> Result<Run> {
     let (seconds, conditions) = (options.seconds, Conditions::watch());
     let mut process = Command::new("timeout");
     process.arg((seconds + 15.0).to_string()).arg(binary);
     process.args(["run", &seconds.to_string()]);
+    process.envs(program.binary().1.map(|rate| (RATE, rate)));
     process.envs(options.workers.map(|count| ("WORKERS", count.to_string())));
     let printed = numbers(process.env(BINARY, tokios))?;
     let [rate, cpu, timers, p99] = printed[..] else {

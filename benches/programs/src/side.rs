@@ -77,7 +77,7 @@ impl Side {
         let runner = env::current_exe()?;
         let target = runner.ancestors().nth(2).context("a target directory")?;
         let mut cargo = Command::new("cargo");
-        let (mut folder, mut features) = (HERE.into(), program.name.to_owned());
+        let (mut folder, mut features) = (HERE.into(), program.binary().0.to_owned());
         let target = match self {
             Tokio => target.to_owned(),
             Alt => {
@@ -105,12 +105,12 @@ impl Side {
                 folder.join("target")
             }
         };
-        cargo.args(["build", "--release", "--bin", program.name]);
+        cargo.args(["build", "--release", "--bin", program.binary().0]);
         cargo.args(["--features", &features]);
         // Without this, `cargo wheel` would build in a folder of its own.
         cargo.arg("--target-dir").arg(&target);
         finished(cargo.current_dir(folder).env("CARGO_TARGET_DIR", &target))?;
-        Ok(target.join("release").join(program.name))
+        Ok(target.join("release").join(program.binary().0))
     }
 }
 

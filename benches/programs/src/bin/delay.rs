@@ -13,7 +13,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use load::peer::{Peer, at_end_of_input};
 use load::time::sleep;
-use load::{Counter, Load, join, on_one_thread};
+use load::{Caller, Counter, Load, join, on_one_thread};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::spawn_blocking;
@@ -66,8 +66,8 @@ fn peer(port: u16) -> Result<()> {
     let stop = load.clone();
     at_end_of_input(move || stop.stop());
     on_one_thread(async {
-        let tasks = load.spawn(|counter| async move {
-            ask(port, counter).await.expect("an answer");
+        let tasks = load.spawn(|caller| async move {
+            ask(port, caller).await.expect("an answer");
         });
         for task in tasks {
             task.await?;
@@ -77,11 +77,11 @@ fn peer(port: u16) -> Result<()> {
     })
 }
 
-async fn ask(port: u16, counter: Counter) -> Result<()> {
+async fn ask(port: u16, mut caller: Caller) -> Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     stream.set_nodelay(true)?;
     let mut answer = Vec::new();
-    for _ in counter.numbers() {
+    while caller.next().await.is_some() {
         stream.write_all(REQUEST).await?;
         answer.clear();
         while !answer.ends_with(b"\r\n\r\nok") {

@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::Result;
-use load::{Counter, Load, on_workers};
+use load::{Caller, Load, on_workers};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
@@ -34,15 +34,15 @@ fn main() -> Result<()> {
     })
 }
 
-async fn churn(counter: Counter) {
+async fn churn(mut caller: Caller) {
     #[allow(unused_imports)]
     use tokio::*;
-    let mut random = SmallRng::seed_from_u64(counter.task() as u64);
+    let mut random = SmallRng::seed_from_u64(caller.counter.task() as u64);
     let mut queue = wheel::DelayQueue::new();
     let long = (0..PENDING).map(|_| queue.insert(true, random.random_range(LONG)));
     let mut keys: Vec<_> = long.collect();
     let mut short = 0;
-    for (step, _) in (0..).zip(counter.numbers()) {
+    while let Some(step) = caller.next().await {
         let [one, other] = [(); 2].map(|()| random.random_range(0..PENDING));
         assert!(queue.remove(&keys[one]).into_inner());
         keys[one] = queue.insert(true, random.random_range(LONG));

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use load::peer::{against_peer, echo};
 use load::time::timeout;
-use load::{Counter, LIMIT, Load};
+use load::{Caller, LIMIT, Load};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -13,12 +13,12 @@ fn main() -> Result<()> {
     against_peer(start, echo)
 }
 
-async fn operations(port: u16, counter: Counter) {
+async fn operations(port: u16, mut caller: Caller) {
     let mut stream = TcpStream::connect(("127.0.0.1", port))
         .await
         .expect("a connection");
     stream.set_nodelay(true).expect("an open socket");
-    for number in counter.numbers() {
+    while let Some(number) = caller.next().await {
         let operation = timeout(LIMIT, call(&mut stream, number));
         let answer = timeout(4 * LIMIT, timeout(3 * LIMIT, timeout(2 * LIMIT, operation))).await;
         let Ok(Ok(Ok(Ok(answer)))) = answer else {

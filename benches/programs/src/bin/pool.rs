@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::Result;
 use load::channels::{Server, servers};
 use load::time::timeout;
-use load::{CALLERS, Counter, LIMIT, Load, on_workers};
+use load::{CALLERS, Caller, LIMIT, Load, on_workers};
 use tokio::sync::Semaphore;
 
 const CONNECTIONS: usize = 16;
@@ -39,8 +39,8 @@ fn main() -> Result<()> {
     })
 }
 
-async fn queries(user: Counter, pool: Arc<Pool>) {
-    for number in user.numbers() {
+async fn queries(mut caller: Caller, pool: Arc<Pool>) {
+    while let Some(number) = caller.next().await {
         let answer = pool.query(number).await;
         assert_eq!(answer.expect("an answer in time"), number + 1);
     }

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use load::peer::{against_peer, serve};
-use load::{Counter, Load};
+use load::{Caller, Load};
 use redis::RedisResult;
 use redis::aio::MultiplexedConnection;
 
@@ -16,8 +16,8 @@ fn main() -> Result<()> {
     against_peer(start, peer)
 }
 
-async fn get(counter: Counter, mut connection: MultiplexedConnection) {
-    for number in counter.numbers() {
+async fn get(mut caller: Caller, mut connection: MultiplexedConnection) {
+    while let Some(number) = caller.next().await {
         let mut command = redis::cmd("GET");
         let value: RedisResult<u64> = command.arg(number).query_async(&mut connection).await;
         assert_eq!(value.expect("a value in time"), number);

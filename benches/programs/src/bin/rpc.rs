@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result};
 use load::peer::{against_peer, echo};
 use load::time::timeout;
-use load::{Counter, LIMIT, Load};
+use load::{Caller, LIMIT, Load};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedWriteHalf;
@@ -68,8 +68,8 @@ fn main() -> Result<()> {
     against_peer(start, echo)
 }
 
-async fn calls(caller: Counter, client: Client) {
-    for number in caller.numbers() {
+async fn calls(mut caller: Caller, client: Client) {
+    while let Some(number) = caller.next().await {
         let answer = client.call(number).await;
         assert_eq!(answer.expect("an answer in time"), number);
     }

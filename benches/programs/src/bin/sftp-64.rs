@@ -2,7 +2,7 @@
 //! has a session of its own.
 
 use anyhow::Result;
-use load::{CALLERS, Counter, Load, on_workers};
+use load::{CALLERS, Caller, Counter, Load, on_workers};
 use russh_sftp::client::SftpSession;
 use russh_sftp::protocol::{Attrs, FileAttributes, StatusCode};
 use russh_sftp::server::{self, Handler};
@@ -40,8 +40,8 @@ fn main() -> Result<()> {
     })
 }
 
-async fn requests(caller: Counter, session: SftpSession) {
-    for number in caller.numbers() {
+async fn requests(mut caller: Caller, session: SftpSession) {
+    while let Some(number) = caller.next().await {
         let answer = session.metadata(number.to_string()).await;
         assert_eq!(answer.expect("an answer in time").size, Some(number));
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use load::channels::{Server, servers};
-use load::{CALLERS, Counter, LIMIT, Load, join, on_workers};
+use load::{CALLERS, Caller, LIMIT, Load, join, on_workers};
 use tower::hedge::{self, Hedge};
 use tower::retry::{self, Retry};
 use tower::timeout::Timeout;
@@ -89,13 +89,13 @@ fn main() -> Result<()> {
     })
 }
 
-async fn calls(caller: Counter, channels: Channels, hedged: Hedged) {
+async fn calls(mut caller: Caller, channels: Channels, hedged: Hedged) {
     let attempts = Retry::new(Attempts(2), Timeout::new(channels, LIMIT));
     // The delay is a percentile of the recorded latencies (milliseconds), which stay for an hour.
     let hour = Duration::from_secs(3600);
     let hedge = Hedge::new_with_mock_latencies(attempts, hedged, 10, 0.9, hour, &[50; 100]);
     let mut stack = Timeout::new(hedge, 5 * LIMIT);
-    for number in caller.numbers() {
+    while let Some(number) = caller.next().await {
         let stack = stack.ready().await.expect("a stack that is ready");
         let answer = stack.call(number).await;
         assert_eq!(answer.expect("an answer in time"), number + 1);
