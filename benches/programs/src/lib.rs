@@ -124,7 +124,8 @@ impl Load {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        pace::callers(self).map(task).map(tokio::spawn).collect()
+        let callers = pace::callers(self).into_iter();
+        callers.map(task).map(tokio::spawn).collect()
     }
 
     /// Returns `true` if the tasks should make further operations.

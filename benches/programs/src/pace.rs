@@ -1,15 +1,14 @@
 //! The callers: tasks that each make one operation after another, as fast as they can or at the rate of a *pacer*.
 //!
 //! The pacer is a thread outside the runtime, so it sleeps as long whichever timers the program has. Whenever it wakes up, it
-//! sends the operations that have become due, whether or not earlier ones have ended. The callers take them in turn.
+//! sends the number of operations that have become due, whether or not earlier ones have ended. A task passes them on to
+//! the callers in turn.
 
 use std::env;
-use std::sync::Arc;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Mutex;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::{Counter, Load};
 
@@ -22,16 +21,14 @@ pub(crate) const PACER: &str = "pacer";
 /// How long the pacer sleeps. Linux adds about 60 µs.
 const EVERY: Duration = Duration::from_micros(100);
 
-/// When the pacer sent each operation that no caller has begun.
-type Sent = Arc<Mutex<UnboundedReceiver<Instant>>>;
-
 /// Makes operations, and counts them.
 pub struct Caller {
     pub counter: Counter,
     number: u64,
     /// Whether there is a present operation, and when it began, if it is timed.
     began: Option<Option<Instant>>,
-    sent: Option<Sent>,
+    /// When the pacer sent each operation.
+    sent: Option<UnboundedReceiver<Instant>>,
 }
 
 impl Caller {
@@ -41,8 +38,8 @@ impl Caller {
         if began.is_some_and(|began| !self.counter.end(began)) {
             return None;
         }
-        let sent = match &self.sent {
-            Some(sent) => Some(sent.lock().await.recv().await?),
+        let sent = match &mut self.sent {
+            Some(sent) => Some(sent.recv().await?),
             None => None,
         };
         self.began = Some(self.counter.begin().map(|now| sent.unwrap_or(now)));
@@ -52,33 +49,45 @@ impl Caller {
 }
 
 /// Returns a caller for each counter, and starts the pacer if there is a rate.
-pub(crate) fn callers(load: &Load) -> impl Iterator<Item = Caller> {
+pub(crate) fn callers(load: &Load) -> Vec<Caller> {
     let rate = env::var(RATE).ok();
-    let sent = rate.map(|rate| start(load.clone(), rate.parse().expect("a rate")));
-    load.counters().map(move |counter| Caller {
-        number: counter.task() as u64,
-        counter,
-        began: None,
-        sent: sent.clone(),
-    })
+    let caller = |counter: Counter| {
+        let (sender, sent) = unbounded_channel();
+        let caller = Caller {
+            number: counter.task() as u64,
+            counter,
+            began: None,
+            sent: rate.as_ref().map(|_| sent),
+        };
+        (sender, caller)
+    };
+    let (senders, callers) = load.counters().map(caller).unzip();
+    if let Some(rate) = &rate {
+        start(load.clone(), rate.parse().expect("a rate"), senders);
+    }
+    callers
 }
 
-fn start(load: Load, rate: f64) -> Sent {
-    let (sender, receiver) = unbounded_channel();
+fn start(load: Load, rate: f64, callers: Vec<UnboundedSender<Instant>>) {
+    let (batch, mut batches) = unbounded_channel();
     let pace = move || {
         let (start, mut sent) = (Instant::now(), 0);
         while load.goes_on() {
             sleep(EVERY);
             let now = Instant::now();
-            let due = ((now - start).as_secs_f64() * rate) as u64;
-            while sent < due {
-                // If all callers have failed, nobody receives this.
-                let _ = sender.send(now);
-                sent += 1;
-            }
+            let due = ((now - start).as_secs_f64() * rate) as usize;
+            let _ = batch.send((now, due - sent));
+            sent = due;
         }
     };
     let thread = thread::Builder::new().name(PACER.into());
     thread.spawn(pace).expect("a thread");
-    Arc::new(Mutex::new(receiver))
+    tokio::spawn(async move {
+        let mut callers = callers.iter().cycle();
+        while let Some((now, count)) = batches.recv().await {
+            // A caller that has failed receives nothing, and `join` reports it.
+            let next = callers.by_ref().take(count);
+            next.for_each(|caller| _ = caller.send(now));
+        }
+    });
 }
