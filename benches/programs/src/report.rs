@@ -44,8 +44,11 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
     for (at, measure) in MEASURES.iter().enumerate() {
-        // Not every program times its operations.
-        let is_measured = |row: &&Row<'_>| !median(&measure.values(&row.1[0].1)).is_nan();
+        // Not every program times its operations, and a fixed rate is no result.
+        let is_measured = |(program, sides): &&Row<'_>| {
+            let is_fixed = at == 0 && program.binary().1.is_some();
+            !is_fixed && !median(&measure.values(&sides[0].1)).is_nan()
+        };
         let rows: Vec<_> = rows.iter().filter(is_measured).collect();
         if !rows.is_empty() {
             tables += &format!("{}\n\n", measure.table(&rows, &shown, at == 0));
