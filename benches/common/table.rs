@@ -15,7 +15,7 @@ const ROUNDS: usize = 3;
 /// By which factor it must be better, because at a fixed rate all values are nearly equal.
 const MARGIN: f64 = 1.005;
 
-/// What a [cell](Unit::cell) means. Print this below a table of them.
+/// What a [cell](Unit::cells) means. Print this below a table of them.
 pub const LEGEND: &str = "Median of the rounds (lowest–highest).";
 
 const BOLD: &str = " **Bold**: the worst of three rounds or more is better than the best of each other implementation.";
@@ -54,8 +54,13 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Formats a cell for each implementation.
+    pub fn cells(self, sides: &[Vec<f64>]) -> impl Iterator<Item = String> {
+        (0..sides.len()).map(move |at| self.cell(sides, at))
+    }
+
     /// Formats the rounds of the implementation `at`: their median, and the lowest and the highest in the median's unit.
-    pub fn cell(self, sides: &[Vec<f64>], at: usize) -> String {
+    fn cell(self, sides: &[Vec<f64>], at: usize) -> String {
         let (scale, _) = self.scale(median(&sides[at]));
         bold(self.value(&sides[at]), self.is_best(sides, at)) + &between(&sides[at], scale)
     }

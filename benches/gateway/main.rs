@@ -167,22 +167,15 @@ fn table(names: &[&str], runs: &[Vec<Values>], stalls: bool, mark: &str) -> Tabl
     let ratios = if stalls { &[] } else { &names[1..] };
     let header = names.iter().map(|name| title(name).to_owned());
     let header = header.chain(ratios.iter().map(|name| format!("{name} ÷ Tokio")));
-    let mut table = markdown(
-        ["measured".to_owned()]
-            .into_iter()
-            .chain(header)
-            .collect::<Vec<_>>(),
-    );
-    for (at, what) in (if stalls { OUTAGE } else { VALUES })
-        .into_iter()
-        .enumerate()
-    {
+    let mut table = markdown(["measured".to_owned()].into_iter().chain(header));
+    let measured = if stalls { OUTAGE } else { VALUES };
+    for (at, what) in measured.into_iter().enumerate() {
         let of = |side: &Vec<Values>| side.iter().map(|run| run[at]).collect();
         let sides: Vec<Vec<f64>> = runs.iter().map(of).collect();
         let ratios = sides.iter().skip(1).take(ratios.len());
         let ratios = ratios.map(|side| table::ratios(side, &sides[0], false));
-        let cells = (0..sides.len()).map(|side| Unit::Nanos.cell(&sides, side));
-        let cells = cells.chain(ratios).map(|cell| number(cell + mark));
+        let cells = Unit::Nanos.cells(&sides).chain(ratios);
+        let cells = cells.map(|cell| number(cell + mark));
         table.add_row([what.into()].into_iter().chain(cells));
     }
     table

@@ -143,18 +143,13 @@ fn main() -> Result<()> {
 
 /// Returns the table. A row has an outage's name, and what each round of each implementation measured.
 fn table(names: &[&str], rows: &[(&str, Vec<Vec<Vec<f64>>>)], mark: &str) -> Table {
-    let header = ["timeouts", "measured"].into_iter();
-    let mut table = markdown(
-        header
-            .chain(names.iter().map(|name| title(name)))
-            .collect::<Vec<_>>(),
-    );
+    let names = names.iter().map(|name| title(name));
+    let mut table = markdown(["timeouts", "measured"].into_iter().chain(names));
     for (outage, runs) in rows {
         for (at, what) in VALUES.into_iter().enumerate() {
             let of = |side: &Vec<Vec<f64>>| side.iter().map(|run| run[at]).collect();
             let sides: Vec<Vec<f64>> = runs.iter().map(of).collect();
-            let cell = |side| number(Unit::Nanos.cell(&sides, side) + mark);
-            let cells = (0..sides.len()).map(cell);
+            let cells = Unit::Nanos.cells(&sides).map(|cell| number(cell + mark));
             let outage = if at == 0 { outage } else { "" };
             table.add_row([outage.into(), what.into()].into_iter().chain(cells));
         }

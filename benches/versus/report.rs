@@ -26,12 +26,7 @@ pub(crate) fn tables(outcomes: &[Outcome<'_>], mark: &str) -> String {
 /// A row for each value, and a column for each implementation.
 fn by_column(outcomes: &[Outcome<'_>], mark: &str) -> Table {
     let names = outcomes[0].0.names();
-    let mut table = markdown(
-        ["benchmark", "measured"]
-            .into_iter()
-            .chain(names)
-            .collect::<Vec<_>>(),
-    );
+    let mut table = markdown(["benchmark", "measured"].into_iter().chain(names));
     for (benchmark, measured) in outcomes {
         let mut benchmark = benchmark.heading();
         for (what, cells) in values(measured) {
@@ -47,12 +42,7 @@ fn by_column(outcomes: &[Outcome<'_>], mark: &str) -> Table {
 fn by_row(benchmark: &Benchmark, measured: &[Vec<Measured>], mark: &str) -> Table {
     let values = values(measured);
     let names = values.iter().map(|(what, _)| what.clone());
-    let mut table = markdown(
-        [benchmark.heading()]
-            .into_iter()
-            .chain(names)
-            .collect::<Vec<_>>(),
-    );
+    let mut table = markdown([benchmark.heading()].into_iter().chain(names));
     for (at, name) in benchmark.names().enumerate() {
         let cells = values
             .iter()
@@ -71,8 +61,7 @@ fn values(measured: &[Vec<Measured>]) -> Vec<(String, Vec<String>)> {
             rounds.map(|round| round.values[index].amount).collect()
         };
         let sides: Vec<_> = measured.iter().map(amounts).collect();
-        let cells = (0..sides.len()).map(|at| value.unit.cell(&sides, at));
-        (value.what.clone(), cells.collect())
+        (value.what.clone(), value.unit.cells(&sides).collect())
     });
     values.collect()
 }

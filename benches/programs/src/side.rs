@@ -77,7 +77,8 @@ impl Side {
         let runner = env::current_exe()?;
         let target = runner.ancestors().nth(2).context("a target directory")?;
         let mut cargo = Command::new("cargo");
-        let (mut folder, mut features) = (HERE.into(), program.binary().0.to_owned());
+        let (binary, _) = program.binary();
+        let (mut folder, mut features) = (HERE.into(), binary.to_owned());
         let target = match self {
             Tokio => target.to_owned(),
             Alt => {
@@ -105,12 +106,12 @@ impl Side {
                 folder.join("target")
             }
         };
-        cargo.args(["build", "--release", "--bin", program.binary().0]);
+        cargo.args(["build", "--release", "--bin", binary]);
         cargo.args(["--features", &features]);
         // Without this, `cargo wheel` would build in a folder of its own.
         cargo.arg("--target-dir").arg(&target);
         finished(cargo.current_dir(folder).env("CARGO_TARGET_DIR", &target))?;
-        Ok(target.join("release").join(program.binary().0))
+        Ok(target.join("release").join(binary))
     }
 }
 
