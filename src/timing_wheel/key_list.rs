@@ -45,7 +45,7 @@ impl KeyList {
         self.lower(deadline);
         let at = self.keys.len();
         if at == self.keys.capacity() {
-            // Doubling, as `push` would, could leave half of a long list's memory unused.
+            // Doubling, as `push` would, could leave half of a long list's memory unused. A short list doubles.
             let more = if at < SHORT { at.max(4) } else { at / 4 };
             self.keys.reserve_exact(more);
         }

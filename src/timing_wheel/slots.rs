@@ -59,9 +59,11 @@ impl<const SLOTS: usize> Slots<SLOTS> {
 
     /// Removes the key at `place` from its slot. Calls `moved` with the key that moves there, if any.
     #[inline(always)]
-    pub(crate) fn unlink(&mut self, place: Place, moved: impl FnMut(u32)) {
+    pub(crate) fn unlink(&mut self, place: Place, moved: impl FnOnce(u32)) {
         let list = &mut self.lists[place.slot.index()];
-        list.remove(place.at).into_iter().for_each(moved);
+        if let Some(key) = list.remove(place.at) {
+            moved(key);
+        }
         // One test covers both: the list is empty, or it is time to look for unused memory.
         if list.len() % SHORT == 0 {
             self.tidy(place.slot);
