@@ -283,6 +283,8 @@ impl<T, const BITS: u32> PagedSlab<T, BITS> {
         let mut page: Slab<T> = values.collect();
         // The first page grows by doubling instead, so that a small wheel takes little memory.
         if number != 0 {
+            // The survivors may have grown it in larger steps.
+            page.shrink_to_fit();
             page.reserve_exact(Self::PAGE_LEN - page.len());
             self.whole += 1;
         }

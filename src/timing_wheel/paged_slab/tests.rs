@@ -134,10 +134,10 @@ fn an_empty_page_is_garbage_unless_it_is_the_page_to_fill() {
 type Large = PagedSlab<u32, 8>;
 
 /// Fills three pages, and removes all values except `kept`.
-fn thinned_out(kept: &[u32]) -> Large {
-    let mut slab = Large::new();
-    (0..3 * 256).for_each(|_| _ = slab.insert_with(|key| key));
-    let gone = (0..3 * 256).filter(|key| !kept.contains(key));
+fn thinned_out<const BITS: u32>(kept: &[u32]) -> PagedSlab<u32, BITS> {
+    let mut slab = PagedSlab::new();
+    (0..3 << BITS).for_each(|_| _ = slab.insert_with(|key| key));
+    let gone = (0..3 << BITS).filter(|key| !kept.contains(key));
     gone.for_each(|key| assert_eq!(slab.remove(key), key));
     slab.check();
     slab
@@ -145,7 +145,7 @@ fn thinned_out(kept: &[u32]) -> Large {
 
 #[test]
 fn a_few_survivors_do_not_keep_their_page_and_are_found_under_their_keys() {
-    let mut slab = thinned_out(&[7, 300, 301, 700]);
+    let mut slab: Large = thinned_out(&[7, 300, 301, 700]);
     assert_eq!(mem::take(&mut slab.garbage).len(), 3);
     assert_eq!((slab.len(), slab.capacity()), (4, 4));
     assert_eq!(
@@ -168,7 +168,7 @@ fn a_few_survivors_do_not_keep_their_page_and_are_found_under_their_keys() {
 
 #[test]
 fn a_page_that_is_filled_again_gets_its_survivors_back() {
-    let mut slab = thinned_out(&[7, 300, 301, 700]);
+    let mut slab: Large = thinned_out(&[7, 300, 301, 700]);
     for round in 4..=3 * 256 {
         assert_eq!(slab.len(), round);
         let key = slab.insert_with(|key| key);
@@ -177,6 +177,15 @@ fn a_page_that_is_filled_again_gets_its_survivors_back() {
     }
     assert!(slab.survivors.is_empty());
     assert!(slab.iter().all(|(key, &value)| key == value));
+}
+
+#[test]
+fn a_page_that_is_filled_again_has_its_full_size() {
+    let mut slab: PagedSlab<u32, 10> = thinned_out(&[1_024, 1_025, 2_047]);
+    while !slab.survivors.is_empty() {
+        slab.insert_with(|key| key);
+    }
+    slab.check();
 }
 
 #[test]
