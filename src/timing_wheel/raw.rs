@@ -202,9 +202,9 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         }
     }
 
-    /// Turns the clock back to `now`. This moves all entries, and fires none.
+    /// Turns the clock back to `now`, if it is later. This moves all entries, and fires none.
     pub(crate) fn turn_back(&mut self, now: u64) {
-        self.now = now;
+        self.now = now.min(self.now);
         let keys = self.slots.lists.iter().flat_map(KeyList::keys);
         for key in keys.copied().collect::<Vec<_>>() {
             self.reschedule(key, self.deadline(key));

@@ -324,7 +324,7 @@ fn a_wheel_that_stops_at_each_entry_and_turns_back_loses_none() {
                         *deadline = then;
                     }
                 }
-                4 => wheel.turn_back(wheel.now() - distance / 2),
+                4 => wheel.turn_back(then - 3 * distance / 2 * chance.random(2)),
                 _ => loop {
                     let budget = 1 + chance.random(16) as usize;
                     let (expired, progress) = wheel.advance_to_one(then, APART, budget);
