@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::model::{Armed, Model, assert_dropped, check, current_thread, precise, shards};
 use crate::clock::{MILLISECOND, Tick};
 use crate::platform::fake;
-use crate::settings::PASS;
+use crate::settings::{MANY, PASS};
 
 #[test]
 fn loom_arm_and_arm() {
@@ -179,6 +179,21 @@ fn loom_defer_and_arm_while_the_driver_task_is_blocked() {
         for timer in due.into_iter().chain([later]) {
             timer.assert_ready_after(1);
         }
+    });
+}
+
+/// Each pass may end within the crowd of the shard that it begins with. If every pass began with that
+/// shard, the other shard's timer would wait until the crowd is gone.
+#[test]
+fn loom_a_crowd_in_another_shard() {
+    check(shards(2), |model| {
+        let crowd: Vec<_> = (0..2 * MANY).map(|_| model.arm(0, 10)).collect();
+        let alone = model.arm(1, 10);
+        fake::advance_to(Tick(10));
+        model.poll_task();
+        model.poll_task();
+        assert_eq!(alone.wakes.count(), 1);
+        model.assert_all_fire(crowd.into_iter().chain([alone]));
     });
 }
 
