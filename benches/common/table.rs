@@ -65,11 +65,17 @@ impl Unit {
         bold(self.value(&sides[at]), self.is_best(sides, at)) + &between(&sides[at], scale)
     }
 
-    /// Formats the median of its rounds, and how many times Tokio's they are. Tokio is the first.
+    /// Formats the median of its rounds, and how many times Tokio's they are. Tokio is the first. These multiples
+    /// are compared, not the values.
     pub fn cell_with_ratio(self, sides: &[Vec<f64>], at: usize) -> String {
-        match (self.value(&sides[at]), self.is_best(sides, at)) {
-            (value, is_best) if at == 0 => bold(value, is_best),
-            (value, is_best) => format!("{value}, {}", ratios(&sides[at], &sides[0], is_best)),
+        let value = self.value(&sides[at]);
+        let multiples: Vec<_> = sides
+            .iter()
+            .map(|side| multiples(side, &sides[0]))
+            .collect();
+        match self.is_best(&multiples, at) {
+            is_best if at == 0 => bold(value, is_best),
+            is_best => format!("{value}, {}", ratios(&sides[at], &sides[0], is_best)),
         }
     }
 
@@ -108,10 +114,14 @@ impl Unit {
 
 /// Formats how many times Tokio's the rounds are: the median, and the lowest and the highest of a round.
 pub fn ratios(rounds: &[f64], tokio: &[f64], is_bold: bool) -> String {
-    let ratios: Vec<_> = zip(rounds, tokio)
-        .map(|(round, tokio)| round / tokio)
-        .collect();
+    let ratios = multiples(rounds, tokio);
     bold(format!("{} ×", digits(median(&ratios))), is_bold) + &between(&ratios, 1.0)
+}
+
+fn multiples(rounds: &[f64], tokio: &[f64]) -> Vec<f64> {
+    zip(rounds, tokio)
+        .map(|(round, tokio)| round / tokio)
+        .collect()
 }
 
 fn bold(text: String, is_bold: bool) -> String {

@@ -36,7 +36,7 @@ const BATCH: usize = 30;
 const FAR: Duration = Duration::from_secs(600);
 const LOST: Duration = Duration::from_secs(60);
 
-const OPERATIONS: [&str; 4] = ["arm", "poll, new waker", "reset", "drop"];
+const OPERATIONS: [&str; 4] = ["arm", "poll, new waker", "reset earlier", "drop"];
 
 /// The longest time of each operation, in nanoseconds.
 type Waits = [u64; OPERATIONS.len()];
