@@ -4,7 +4,7 @@
 //! cargo bench -p footprint                       # counts everything and prints a table
 //! cargo bench -p footprint -- same crowd         # some shapes
 //! cargo bench -p footprint -- --check            # compares with table.md, and fails if a count has risen
-//! cargo bench -p footprint -- --accept           # writes table.md
+//! cargo bench -p footprint -- --accept           # writes the tables of table.md
 //! ```
 //!
 //! Between two timers of a service, other work fills the caches. A timer then costs what it touches, and counts of that
@@ -59,7 +59,7 @@ struct Arguments {
     /// Compare with table.md, and fail if a count has risen
     #[arg(long, conflicts_with = "accept")]
     check: bool,
-    /// Write table.md
+    /// Write the tables of table.md
     #[arg(long, conflicts_with = "shapes")]
     accept: bool,
     /// Passed by `cargo bench`. Without it, as under `cargo test`, nothing is counted

@@ -22,11 +22,11 @@ pub(crate) enum Shape {
     Elsewhere,
     /// a timeout around a ready future
     Ready,
-    /// a timeout around a ready future; on tokio-wheel with `timeout_if_pending`
+    /// as `ready`, but on tokio-wheel with `timeout_if_pending`
     ReadyPending,
     /// poll a pending timer again
     Repoll,
-    /// poll a pending timer again, with a waker that belongs to no task
+    /// as `repoll`, but with a waker that belongs to no task
     RepollOwn,
     /// reset a pending timer to a later deadline and poll it
     Reset,
@@ -57,13 +57,14 @@ pub(crate) enum Runtime {
 /// A shape on a runtime, in a build.
 pub(crate) type Operation = (Build, Runtime, Shape);
 
-/// What an operation costs with Tokio's timers and then with tokio-wheel, each less the same run without a timer.
-pub(crate) type Row = [f64; 6];
+/// What an operation costs: each of the [`Counts`](crate::trace::Counts) with Tokio's timers and then with tokio-wheel, both
+/// less the same run without a timer.
+pub(crate) type Row = [[f64; 2]; 3];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;
 
 /// Returns the operations of these shapes, or of all if the list is empty. A current-thread runtime has no other worker.
-fn operations(shapes: &[Shape]) -> Vec<Operation> {
+pub(crate) fn operations(shapes: &[Shape]) -> Vec<Operation> {
     let mut all = Vec::new();
     for &build in Build::value_variants() {
         for &runtime in Runtime::value_variants() {
@@ -88,8 +89,7 @@ pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
 fn row(simulator: &Simulator, (build, runtime, shape): Operation) -> Result<Row> {
     let count = |timers| simulator.count(build, timers, &word(&shape), &word(&runtime));
     let [bare, tokio, wheel] = [count("bare")?, count("tokio")?, count("wheel")?];
-    Ok(std::array::from_fn(|index| match index {
-        0..3 => tokio[index] - bare[index],
-        _ => wheel[index - 3] - bare[index - 3],
+    Ok(std::array::from_fn(|at| {
+        [tokio, wheel].map(|with| with[at] - bare[at])
     }))
 }

@@ -1,14 +1,14 @@
 //! The table in the repository: the counts when they were last accepted, and the comparison with new counts.
 
 use std::fs;
+use std::iter::{once, zip};
 
-use anyhow::{Context as _, Error, Result, bail};
+use anyhow::{Context as _, Error, Result, ensure};
 use clap::ValueEnum as _;
-use common::println;
 use common::table::{Cell, Table as Markdown, markdown, number};
-use common::word;
+use common::{println, word};
 
-use crate::plan::{Row, Rows, Runtime, Shape};
+use crate::plan::{self, Row, Rows, Runtime, Shape};
 use crate::simulate::Build;
 
 /// The counts, and the versions that they depend on.
@@ -22,24 +22,15 @@ pub(crate) struct Table {
 /// What is counted, in the order of a [`Row`].
 const COUNTED: [&str; 3] = ["instructions", "code lines", "data lines"];
 
-/// No line may begin with `With ` or `| `, which `read` looks for.
-const ABOUT: &str = "\
-# What an operation of a timer executes and touches
+/// Four [`cells`] for each runtime.
+const HEADER: &str = "operation|multi-thread: instructions|÷ Tokio|code lines|data lines\
+    |current-thread: instructions|÷ Tokio|code lines|data lines";
 
-`cargo bench -p footprint -- --accept` counted this, and [subtracted](../RESULTS.md#footprint) the same run without a timer.";
-
-/// The heading of a build's table, and how to read it.
-fn heading(build: Build) -> (&'static str, &'static str) {
+/// The heading of a build's table.
+fn heading(build: Build) -> &'static str {
     match build {
-        Build::Release => (
-            "## In the build of `cargo build --release`",
-            "A cell has Tokio's count → tokio-wheel's. Below 1.00 in `÷ Tokio`, tokio-wheel executes fewer instructions. *Code lines*
-are cache lines of 64 bytes that are executed, and *data lines* those that are read or written.",
-        ),
-        Build::Lto => (
-            "## In a build with link-time optimisation",
-            "The cells are as in the first table. This build also has only one codegen unit.",
-        ),
+        Build::Release => "## In the build of `cargo build --release`",
+        Build::Lto => "## In a build with link-time optimisation and one codegen unit",
     }
 }
 
@@ -60,43 +51,44 @@ impl Table {
         let (mut build, mut rows) = (Build::Release, Rows::new());
         for line in text.lines() {
             let mut builds = Build::value_variants().iter().copied();
-            build = builds.find(|one| heading(*one).0 == line).unwrap_or(build);
+            build = builds.find(|one| heading(*one) == line).unwrap_or(build);
             if line.starts_with("| `") {
-                let (runtime, shape, row) = read_row(line).with_context(|| line.to_owned())?;
-                rows.insert((build, runtime, shape), row);
+                let (shape, counts) = read_row(line).with_context(|| line.to_owned())?;
+                let counts = zip(Runtime::value_variants(), counts);
+                rows.extend(counts.map(|(&runtime, row)| ((build, runtime, shape), row)));
             }
         }
-        Ok(Self {
-            versions: versions.to_owned(),
-            rows,
-        })
+        let all = plan::operations(&[]);
+        ensure!(rows.keys().eq(&all), "table.md lacks an operation");
+        let versions = versions.to_owned();
+        Ok(Self { versions, rows })
     }
 
+    /// Replaces the versions and the tables. The text before them stays, so it has no figures, which would become wrong.
     pub(crate) fn write(&self) -> Result<()> {
+        let text = fs::read_to_string(PATH)?;
+        let (about, _) = text.split_once("\nWith ").context("no versions")?;
         let (versions, tables) = (&self.versions, self.print());
-        let text = format!("{ABOUT}\nWith {versions}.\n\n{tables}\n");
+        let text = format!("{about}\nWith {versions}.\n\n{tables}\n");
         Ok(fs::write(PATH, text)?)
     }
 
     /// The counts as Markdown, with a table for each build.
     pub(crate) fn print(&self) -> String {
-        let print = |&build| {
-            let (title, about) = heading(build);
-            format!("{title}\n\n{about}\n\n{}", self.of(build))
-        };
+        let print = |&build| format!("{}\n\n{}", heading(build), self.of(build));
         let tables = Build::value_variants().iter().map(print);
         tables.collect::<Vec<_>>().join("\n\n")
     }
 
     fn of(&self, build: Build) -> Markdown {
-        let [instructions, code, data] = COUNTED;
-        let mut table = markdown(["operation", "runtime", instructions, "÷ Tokio", code, data]);
-        for ((_, runtime, shape), row) in self.rows.iter().filter(|((one, ..), _)| *one == build) {
-            let both = |at: usize| format!("{:.1} → {:.1}", row[at], row[at + 3]);
-            let ratio = format!("{:.2}", row[3] / row[0]);
-            let counts = [both(0), ratio, both(1), both(2)].map(number);
-            let labels = [shape.heading(), word(runtime)].map(Cell::new);
-            table.add_row(labels.into_iter().chain(counts));
+        let mut table = markdown(HEADER.split('|'));
+        for &shape in Shape::value_variants() {
+            let runtimes = Runtime::value_variants().iter();
+            let rows = runtimes.filter_map(|&runtime| self.rows.get(&(build, runtime, shape)));
+            let counts: Vec<_> = rows.flat_map(cells).map(number).collect();
+            if !counts.is_empty() {
+                table.add_row(once(Cell::new(shape.heading())).chain(counts));
+            }
         }
         table
     }
@@ -106,20 +98,18 @@ impl Table {
     pub(crate) fn is_more_than(&self, before: &Table) -> bool {
         let mut is_more = false;
         for (operation, now) in &self.rows {
-            let Some(then) = before.rows.get(operation) else {
-                continue;
-            };
-            for index in 3..6 {
-                let (then, now) = (then[index], now[index]);
+            let then = &before.rows[operation];
+            for at in 0..3 {
+                let ([_, then], [_, now]) = (then[at], now[at]);
                 let (less, more) = (then.min(now), then.max(now));
-                if more <= (less * MOST[index - 3]).max(less + SLACK) {
+                if more <= (less * MOST[at]).max(less + SLACK) {
                     continue;
                 }
                 is_more |= now > then;
                 let verdict = if now > then { "MORE" } else { "less" };
                 let (build, runtime, shape) = operation;
                 let (build, runtime, shape) = (word(build), word(runtime), word(shape));
-                let what = COUNTED[index - 3];
+                let what = COUNTED[at];
                 let percent = (now / then - 1.0) * 100.0;
                 println!(
                     "{verdict}: {shape}, {runtime}, {build}: {what} {then:.1} → {now:.1} ({percent:+.1} %)"
@@ -130,18 +120,21 @@ impl Table {
     }
 }
 
-fn read_row(line: &str) -> Result<(Runtime, Shape, Row)> {
-    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-    let [_, shape, runtime, instructions, _, code, data, _] = cells.as_slice() else {
-        bail!("another number of cells");
-    };
-    let shape = shape.split('`').nth(1).context("no operation")?;
+/// Formats the counts, and the ratio of the instructions.
+fn cells(row: &Row) -> [String; 4] {
+    let [instructions, code, data] = row.map(|[tokio, wheel]| format!("{tokio:.1} → {wheel:.1}"));
+    let [tokio, wheel] = row[0];
+    [instructions, format!("{:.2}", wheel / tokio), code, data]
+}
+
+/// Reads the operation, and its counts on one runtime or on both.
+fn read_row(line: &str) -> Result<(Shape, Vec<Row>)> {
+    let shape = line.split('`').nth(1).context("no operation")?;
     let shape = Shape::from_str(shape, false).map_err(Error::msg)?;
-    let runtime = Runtime::from_str(runtime, false).map_err(Error::msg)?;
-    let mut row = Row::default();
-    for (at, cell) in [instructions, code, data].into_iter().enumerate() {
-        let (tokio, wheel) = cell.split_once(" → ").context("no two counts")?;
-        (row[at], row[at + 3]) = (tokio.parse()?, wheel.parse()?);
+    let mut counts = Vec::new();
+    for (tokio, wheel) in line.split('|').filter_map(|cell| cell.split_once(" → ")) {
+        counts.push([tokio.trim().parse()?, wheel.trim().parse()?]);
     }
-    Ok((runtime, shape, row))
+    let rows = counts.chunks_exact(3).map(|row| [row[0], row[1], row[2]]);
+    Ok((shape, rows.collect()))
 }
