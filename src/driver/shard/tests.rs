@@ -191,6 +191,7 @@ fn a_closed_shard_keeps_its_counts_and_refuses_everything() {
     let pending = shard.close();
     assert_eq!(pending.count(), 8);
     assert_eq!(shard.fast_path_from(), Tick::NEVER, "nothing is armed");
+    assert_eq!(shard.next(), Tick::NEVER, "nothing is due");
     assert_eq!(counts(shard), (10, 0, 10, 0));
     assert_eq!(shard.snapshot().slab_capacity, 0);
     assert_eq!(arm(shard, LAST), None);
