@@ -202,9 +202,13 @@ impl<T, const SLOTS: usize> RawWheel<T, SLOTS> {
         }
     }
 
-    /// Turns the clock back to `now`, if it is later. This moves all entries, and fires none.
+    /// Turns the clock back to `now`, which moves all entries, and fires none. Does nothing if the clock is
+    /// earlier.
     pub(crate) fn turn_back(&mut self, now: u64) {
-        self.now = now.min(self.now);
+        if now >= self.now {
+            return;
+        }
+        self.now = now;
         let keys = self.slots.lists.iter().flat_map(KeyList::keys);
         for key in keys.copied().collect::<Vec<_>>() {
             self.reschedule(key, self.deadline(key));
