@@ -73,10 +73,11 @@ impl Unit {
             .iter()
             .map(|side| multiples(side, &sides[0]))
             .collect();
-        match self.is_best(&multiples, at) {
-            is_best if at == 0 => bold(value, is_best),
-            is_best => format!("{value}, {}", ratios(&sides[at], &sides[0], is_best)),
+        let is_best = self.is_best(&multiples, at);
+        if at == 0 {
+            return bold(value, is_best);
         }
+        format!("{value}, {}", ratios(&sides[at], &sides[0], is_best))
     }
 
     /// Formats the median.
