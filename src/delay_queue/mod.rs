@@ -140,7 +140,7 @@ pub use self::key::{Expired, Key};
 ///   creation of the queue.
 /// * **An entry is not early if the queue was created under another clock**, for example before a
 ///   paused runtime was entered. In tokio-util, it may be. If runtimes with different clocks use a
-///   queue in turns, it follows the clock that is ahead.
+///   queue in turns, it follows the later clock.
 /// * **Inserting and resetting need no runtime.** The queue's timer belongs to the runtime of the
 ///   poll that made it. In tokio-util it belongs to the runtime in which an entry was inserted or
 ///   reset.
