@@ -16,6 +16,7 @@
 //! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway            # with Tokio's alternative timer
 //! RUSTFLAGS="--cfg tokio_unstable" cargo run --release -p gateway -- --workers 16
 //! cargo run --release -p gateway -- --stalled 50000 --rate 1000 --seconds 14 # a backend stops answering; `stall.rs`
+//! cargo run --release -p gateway -- --stalled 20000 --steady --rate 1000 --seconds 12
 //! ```
 
 mod gateway;
@@ -45,7 +46,7 @@ use crate::server::Stack;
 const BACKENDS: u64 = 4;
 /// Clients that stop in the middle of a head.
 const SILENT: u64 = 3;
-/// How long before their deadline the last of the requests that stall are sent.
+/// How long before its deadline the last of the requests that stall is sent.
 const REST: Duration = Duration::from_secs(1);
 const CALL_TIMEOUT: Duration = Duration::from_millis(250);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
@@ -69,6 +70,9 @@ struct Options {
     /// Requests that need a backend which does not answer, and have one deadline
     #[arg(long, default_value_t = 0)]
     stalled: u64,
+    /// Each of these times out a second after it was sent
+    #[arg(long)]
+    steady: bool,
     /// Workers of the gateway [default: one per processor]
     #[arg(long)]
     workers: Option<usize>,
@@ -122,7 +126,8 @@ const VALUES: [&str; 5] = [
 ];
 type Values = [f64; VALUES.len()];
 
-/// What is measured if requests stall, from their deadline until the last of them is answered, except CPU time.
+/// What is measured if requests stall, from their first deadline until the last of them is answered, except CPU time. The
+/// last error's time counts from its own deadline.
 const OUTAGE: [&str; VALUES.len()] = [
     "`/health`, longest",
     "`/health`, 99th percentile",

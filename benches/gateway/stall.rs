@@ -1,5 +1,5 @@
-//! An outage, as clients see it: a backend accepts connections and reads nothing, so the requests that need it time out, all
-//! at one deadline, as the calls of a batch do.
+//! An outage, as clients see it: a backend accepts connections and reads nothing, so the requests that need it time out. All
+//! have one deadline, as the calls of a batch do, or each has its own, as under a steady load.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -26,30 +26,34 @@ pub(crate) struct Stall {
     health: Vec<Probe>,
     /// Returns when the last request was answered.
     stalled: JoinHandle<Result<Instant>>,
-    deadline: Instant,
+    /// The first deadline of these, and the last one.
+    deadlines: [Instant; 2],
 }
 
 impl Stall {
     /// Starts to send, to the gateway's address for HTTP/1 and to that for HTTP/2. The others' requests go on for two
-    /// seconds after the deadline.
+    /// seconds after the last deadline.
     pub(crate) fn start(options: &Options, gateway: SocketAddr, http2: SocketAddr) -> Result<Self> {
-        let deadline = Instant::now() + Duration::from_secs(options.seconds.saturating_sub(1));
-        let requests = send(options.stalled as u32, http2, deadline);
+        let began = Instant::now();
+        let last = began + Duration::from_secs(options.seconds.saturating_sub(1));
+        let first = if options.steady { began + REST } else { last };
+        let requests = send(options.stalled as u32, http2, [first, last]);
         let health = (0..CHECKERS).map(|_| health(gateway));
         Ok(Self {
             health: health.collect::<Result<_>>()?,
             stalled: thread::spawn(|| Tokio::runtime(1).block_on(requests)),
-            deadline,
+            deadlines: [first, last],
         })
     }
 
-    /// Returns what is measured from the deadline until the last answer.
+    /// Returns what is measured from the first deadline until the last answer.
     pub(crate) fn end(self, healthy: Vec<Wait>) -> Result<String> {
         let over = self.stalled.join().expect("the requests")?;
         let health = self.health.into_iter().flat_map(Probe::stop);
         let waits = [health.collect(), healthy];
-        let [health, healthy] = waits.map(|waits| between(waits, self.deadline, over));
-        let last = over.saturating_duration_since(self.deadline).as_nanos();
+        let [first, last] = self.deadlines;
+        let [health, healthy] = waits.map(|waits| between(waits, first, over));
+        let last = over.saturating_duration_since(last).as_nanos();
         let [longest, p99] = [1.0, 0.99].map(|share| quantile(&health, share));
         let others = quantile(&healthy, 0.99);
         Ok(format!(" {longest} {p99} {others} {last}"))
@@ -69,18 +73,20 @@ fn health(gateway: SocketAddr) -> Result<Probe> {
     }))
 }
 
-/// Sends the requests evenly. Returns when the last one was answered.
-async fn send(requests: u32, gateway: SocketAddr, deadline: Instant) -> Result<Instant> {
-    let left = deadline.saturating_duration_since(Instant::now());
+/// Sends the requests evenly, and spreads their deadlines evenly. Returns when the last one was answered.
+async fn send(requests: u32, gateway: SocketAddr, [first, last]: [Instant; 2]) -> Result<Instant> {
+    let left = first.saturating_duration_since(Instant::now());
     let unix = (SystemTime::now() + left).duration_since(UNIX_EPOCH)?;
-    let gap = left.saturating_sub(REST) / requests;
+    let apart = (last - first) / requests;
+    let gap = (last - Instant::now()).saturating_sub(REST) / requests;
     let clients: Vec<_> = (0..CONNECTIONS)
         .map(|_| client::<Tokio>(true, POOL_IDLE))
         .collect();
     let mut answers = JoinSet::new();
     for number in 0..requests {
         let client = clients[number as usize % CONNECTIONS].clone();
-        let path = format!("stalled/{number}/{}", unix.as_micros());
+        let deadline = unix + apart * number;
+        let path = format!("stalled/{number}/{}", deadline.as_micros());
         answers.spawn(async move {
             sleep(gap * number).await;
             ask(client, gateway, path).await
