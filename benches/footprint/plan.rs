@@ -54,8 +54,17 @@ pub(crate) enum Runtime {
     CurrentThread,
 }
 
-/// A shape on a runtime, in a build.
-pub(crate) type Operation = (Build, Runtime, Shape);
+/// A build, and the runtime on which it runs.
+pub(crate) type Setting = (Build, Runtime);
+
+/// All but link-time optimisation on a current-thread runtime, which would find nothing that these do not.
+pub(crate) const SETTINGS: [Setting; 3] = [
+    (Build::Release, Runtime::MultiThread),
+    (Build::Release, Runtime::CurrentThread),
+    (Build::Lto, Runtime::MultiThread),
+];
+
+pub(crate) type Operation = (Setting, Shape);
 
 /// What an operation costs: each of the [`Counts`](crate::trace::Counts) with Tokio's timers and then with tokio-wheel, both
 /// less the same run without a timer.
@@ -63,18 +72,16 @@ pub(crate) type Row = [[f64; 2]; 3];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;
 
-/// Returns the operations of these shapes, or of all if the list is empty. A current-thread runtime has no other worker.
+/// Returns the operations of these shapes, or of all if the list is empty. On a current-thread runtime, only firing differs.
 pub(crate) fn operations(shapes: &[Shape]) -> Vec<Operation> {
-    let mut all = Vec::new();
-    for &build in Build::value_variants() {
-        for &runtime in Runtime::value_variants() {
-            let shapes = Shape::value_variants().iter();
-            all.extend(shapes.map(|&shape| (build, runtime, shape)));
-        }
-    }
-    all.retain(|(.., shape)| shapes.is_empty() || shapes.contains(shape));
-    all.retain(|(_, runtime, shape)| {
-        (*runtime, *shape) != (Runtime::CurrentThread, Shape::Elsewhere)
+    let shapes = match shapes {
+        [] => Shape::value_variants(),
+        _ => shapes,
+    };
+    let of = |setting| shapes.iter().map(move |&shape| (setting, shape));
+    let mut all: Vec<_> = SETTINGS.into_iter().flat_map(of).collect();
+    all.retain(|((_, runtime), shape)| {
+        *runtime == Runtime::MultiThread || matches!(shape, Shape::Fire | Shape::Alone)
     });
     all
 }
@@ -86,7 +93,7 @@ pub(crate) fn count(simulator: &Simulator, shapes: &[Shape]) -> Result<Rows> {
     operations.map(count).collect()
 }
 
-fn row(simulator: &Simulator, (build, runtime, shape): Operation) -> Result<Row> {
+fn row(simulator: &Simulator, ((build, runtime), shape): Operation) -> Result<Row> {
     let count = |timers| simulator.count(build, timers, &word(&shape), &word(&runtime));
     let [bare, tokio, wheel] = [count("bare")?, count("tokio")?, count("wheel")?];
     Ok(std::array::from_fn(|at| {

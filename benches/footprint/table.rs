@@ -1,14 +1,14 @@
 //! The table in the repository: the counts when they were last accepted, and the comparison with new counts.
 
 use std::fs;
-use std::iter::{once, zip};
+use std::iter::once;
 
 use anyhow::{Context as _, Error, Result, ensure};
 use clap::ValueEnum as _;
 use common::table::{Cell, Table as Markdown, markdown, number};
 use common::{println, word};
 
-use crate::plan::{self, Row, Rows, Runtime, Shape};
+use crate::plan::{self, Row, Rows, Runtime, SETTINGS, Setting, Shape};
 use crate::simulate::Build;
 
 /// The counts, and the versions that they depend on.
@@ -22,15 +22,17 @@ pub(crate) struct Table {
 /// What is counted, in the order of a [`Row`].
 const COUNTED: [&str; 3] = ["instructions", "code lines", "data lines"];
 
-/// Four [`cells`] for each runtime.
-const HEADER: &str = "operation|multi-thread: instructions|÷ Tokio|code lines|data lines\
-    |current-thread: instructions|÷ Tokio|code lines|data lines";
+/// The [`cells`].
+const HEADER: &str = "operation|instructions|÷ Tokio|code lines|data lines";
 
-/// The heading of a build's table.
-fn heading(build: Build) -> &'static str {
-    match build {
-        Build::Release => "## In the build of `cargo build --release`",
-        Build::Lto => "## In a build with link-time optimisation and one codegen unit",
+/// The heading of a setting's table.
+fn heading(setting: Setting) -> &'static str {
+    match setting {
+        (Build::Release, Runtime::MultiThread) => {
+            "## `cargo build --release`, multi-thread runtime"
+        }
+        (Build::Release, Runtime::CurrentThread) => "## The same build, current-thread runtime",
+        (Build::Lto, _) => "## Link-time optimisation, one codegen unit, multi-thread runtime",
     }
 }
 
@@ -48,14 +50,15 @@ impl Table {
         let text = fs::read_to_string(PATH).context("table.md")?;
         let versions = text.lines().find_map(|line| line.strip_prefix("With "));
         let versions = versions.context("no versions")?.trim_end_matches('.');
-        let (mut build, mut rows) = (Build::Release, Rows::new());
+        let (mut setting, mut rows) = (SETTINGS[0], Rows::new());
         for line in text.lines() {
-            let mut builds = Build::value_variants().iter().copied();
-            build = builds.find(|one| heading(*one) == line).unwrap_or(build);
+            let mut settings = SETTINGS.into_iter();
+            setting = settings
+                .find(|one| heading(*one) == line)
+                .unwrap_or(setting);
             if line.starts_with("| `") {
-                let (shape, counts) = read_row(line).with_context(|| line.to_owned())?;
-                let counts = zip(Runtime::value_variants(), counts);
-                rows.extend(counts.map(|(&runtime, row)| ((build, runtime, shape), row)));
+                let (shape, row) = read_row(line).with_context(|| line.to_owned())?;
+                rows.insert((setting, shape), row);
             }
         }
         let all = plan::operations(&[]);
@@ -73,22 +76,17 @@ impl Table {
         Ok(fs::write(PATH, text)?)
     }
 
-    /// The counts as Markdown, with a table for each build.
+    /// The counts as Markdown, with a table for each setting.
     pub(crate) fn print(&self) -> String {
-        let print = |&build| format!("{}\n\n{}", heading(build), self.of(build));
-        let tables = Build::value_variants().iter().map(print);
-        tables.collect::<Vec<_>>().join("\n\n")
+        let print = |setting| format!("{}\n\n{}", heading(setting), self.of(setting));
+        SETTINGS.map(print).join("\n\n")
     }
 
-    fn of(&self, build: Build) -> Markdown {
+    fn of(&self, setting: Setting) -> Markdown {
         let mut table = markdown(HEADER.split('|'));
-        for &shape in Shape::value_variants() {
-            let runtimes = Runtime::value_variants().iter();
-            let rows = runtimes.filter_map(|&runtime| self.rows.get(&(build, runtime, shape)));
-            let counts: Vec<_> = rows.flat_map(cells).map(number).collect();
-            if !counts.is_empty() {
-                table.add_row(once(Cell::new(shape.heading())).chain(counts));
-            }
+        for ((_, shape), row) in self.rows.iter().filter(|(of, _)| of.0 == setting) {
+            let cells = cells(row).map(number);
+            table.add_row(once(Cell::new(shape.heading())).chain(cells));
         }
         table
     }
@@ -107,7 +105,7 @@ impl Table {
                 }
                 is_more |= now > then;
                 let verdict = if now > then { "MORE" } else { "less" };
-                let (build, runtime, shape) = operation;
+                let ((build, runtime), shape) = operation;
                 let (build, runtime, shape) = (word(build), word(runtime), word(shape));
                 let what = COUNTED[at];
                 let percent = (now / then - 1.0) * 100.0;
@@ -127,14 +125,14 @@ fn cells(row: &Row) -> [String; 4] {
     [instructions, format!("{:.2}", wheel / tokio), code, data]
 }
 
-/// Reads the operation, and its counts on one runtime or on both.
-fn read_row(line: &str) -> Result<(Shape, Vec<Row>)> {
+/// Reads the operation and its counts.
+fn read_row(line: &str) -> Result<(Shape, Row)> {
     let shape = line.split('`').nth(1).context("no operation")?;
     let shape = Shape::from_str(shape, false).map_err(Error::msg)?;
     let mut counts = Vec::new();
     for (tokio, wheel) in line.split('|').filter_map(|cell| cell.split_once(" → ")) {
         counts.push([tokio.trim().parse()?, wheel.trim().parse()?]);
     }
-    let rows = counts.chunks_exact(3).map(|row| [row[0], row[1], row[2]]);
-    Ok((shape, rows.collect()))
+    let row = counts.try_into().ok().context("not three counts")?;
+    Ok((shape, row))
 }
