@@ -44,10 +44,11 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
     for (at, measure) in MEASURES.iter().enumerate() {
-        // Not every program times its operations, and a fixed rate is no result.
-        let is_measured = |(program, sides): &&Row<'_>| {
-            let is_fixed = at == 0 && program.binary().1.is_some();
-            !is_fixed && !median(&measure.values(&sides[0].1)).is_nan()
+        // A fixed rate is no result, and at full load, the time of an operation follows from the rate.
+        let is_measured = |(program, _): &&Row<'_>| match (at, program.binary()) {
+            (0, (_, rate)) => rate.is_none(),
+            (1, _) => true,
+            (_, (_, rate)) => rate.is_some(),
         };
         let rows: Vec<_> = rows.iter().filter(is_measured).collect();
         if !rows.is_empty() {
