@@ -69,6 +69,11 @@ impl Program {
         ["tokio", "tokio-util"].contains(&self.package)
     }
 
+    /// Whether it also runs without its timeouts, which shows how long calls take by themselves.
+    pub(crate) fn has_bare(&self) -> bool {
+        ["actor", "ractor"].contains(&self.binary().0)
+    }
+
     /// Returns whose timers are measured, the program's own or a crate's, and in which operation.
     pub(crate) fn operation(&self) -> String {
         match self.package {

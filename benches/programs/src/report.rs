@@ -96,6 +96,7 @@ impl Measure {
 fn title(side: Side) -> &'static str {
     match side {
         Side::Tokio => "Tokio",
+        Side::Bare => "no timeouts",
         Side::Alt => "alternative timer",
         Side::Import => "tokio-wheel, import changed",
         Side::Tree => "tokio-wheel, every crate changed",

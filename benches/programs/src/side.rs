@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
-use self::Side::{Alt, Import, Other, Tokio, Tree};
+use self::Side::{Alt, Bare, Import, Other, Tokio, Tree};
 use crate::Options;
 use crate::program::Program;
 
@@ -23,6 +23,8 @@ pub(crate) enum Side {
     Tokio,
     /// Tokio's alternative timer: `--cfg tokio_unstable` and `enable_alt_timer`
     Alt,
+    /// Calls without a timeout, if asked for
+    Bare,
     /// tokio-wheel in the program's own code, by changing the import
     Import,
     /// tokio-wheel in the whole tree, by patching it
@@ -33,13 +35,14 @@ pub(crate) enum Side {
 }
 
 /// All of them, in the order of the tables.
-pub(crate) const ALL: [Side; 5] = [Tokio, Alt, Import, Tree, Other];
+pub(crate) const ALL: [Side; 6] = [Tokio, Bare, Alt, Import, Tree, Other];
 
 /// Builds the program on each side that it runs on, and returns the paths of the binaries.
 pub(crate) fn build_all(program: &Program, options: &Options) -> Result<Vec<(Side, PathBuf)>> {
     let asked = |side| match side {
         Tokio => true,
         Other => options.other.is_some(),
+        Bare => options.sides.contains(&Bare),
         _ => options.sides.is_empty() || options.sides.contains(&side),
     };
     let sides = ALL.into_iter();
@@ -53,6 +56,7 @@ impl Side {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Tokio => "tokio",
+            Bare => "no timeouts",
             Alt => "alternative timer",
             Import => "import changed",
             Tree => "tree patched",
@@ -68,6 +72,7 @@ impl Side {
     fn runs(self, program: &Program) -> bool {
         match self {
             Tokio | Tree | Other => true,
+            Bare => program.has_bare(),
             Alt => program.has_workers(),
             Import => program.imports(),
         }
@@ -84,6 +89,10 @@ impl Side {
             Alt => {
                 cargo.env("RUSTFLAGS", "--cfg tokio_unstable");
                 target.join("alt")
+            }
+            Bare => {
+                features += ",bare";
+                target.join("bare")
             }
             Import => {
                 features += ",import";

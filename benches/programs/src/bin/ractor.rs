@@ -1,8 +1,8 @@
 //! `call_t!` between ractor's actors: a timeout per call, all in one process.
 
 use anyhow::Result;
-use load::{Counter, LIMIT, call};
-use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call_t};
+use load::{Counter, LIMIT};
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call, call_t};
 
 struct Adder;
 
@@ -35,7 +35,7 @@ impl Actor for Adder {
 }
 
 fn main() -> Result<()> {
-    call(
+    load::call(
         async |counters| {
             let mut actors = Vec::new();
             for counter in counters {
@@ -44,6 +44,9 @@ fn main() -> Result<()> {
             Ok(actors)
         },
         |actor, number| async move {
+            if cfg!(feature = "bare") {
+                return call!(actor, Message::Add, number).expect("an answer");
+            }
             let answer = call_t!(actor, Message::Add, LIMIT.as_millis() as u64, number);
             answer.expect("an answer in time")
         },
