@@ -44,12 +44,8 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
     for (at, measure) in MEASURES.iter().enumerate() {
-        // A fixed rate is no result, and at full load, the time of an operation follows from the rate.
-        let is_measured = |(program, _): &&Row<'_>| match (at, program.binary()) {
-            (0, (_, rate)) => rate.is_none(),
-            (1, _) => true,
-            (_, (_, rate)) => rate.is_some(),
-        };
+        // A fixed rate is no result, and at full load, everything else follows from the rate.
+        let is_measured = |(program, _): &&Row<'_>| (at == 0) == program.binary().1.is_none();
         let rows: Vec<_> = rows.iter().filter(is_measured).collect();
         if !rows.is_empty() {
             tables += &format!("{}\n\n", measure.table(&rows, &shown, at == 0));
