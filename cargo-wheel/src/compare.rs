@@ -25,7 +25,8 @@ pub(crate) struct Options {
     #[arg(long)]
     alternative: bool,
     /// A number that the service or the load prints, and of which more is better: the first group
-    /// of the last match. Needed if the program runs for a fixed time
+    /// of the last match, `(?<requests>[0-9]+)` if the number is to be called `requests`. Needed if
+    /// the program runs for a fixed time
     #[arg(long, value_name = "REGEX")]
     metric: Vec<Regex>,
     /// A number of which less is better
@@ -156,7 +157,7 @@ impl Side {
         let more = options.metric.iter().map(|regex| (regex, true));
         for (regex, is_more) in more.chain(options.less.iter().map(|regex| (regex, false))) {
             let number = number(regex, &printed).map_err(failed)?;
-            numbers.push((regex.to_string(), Some(is_more), 0.0, number));
+            numbers.push((name_of(regex), Some(is_more), 0.0, number));
         }
         let mut add =
             |name: &str, is_more, number| numbers.push((name.to_owned(), is_more, TINY, number));
@@ -174,6 +175,12 @@ impl Side {
         add("fired per second", None, fired);
         Ok(numbers)
     }
+}
+
+/// Returns the name of the group, or else the whole regular expression.
+fn name_of(metric: &Regex) -> String {
+    let named = metric.capture_names().flatten().next();
+    named.unwrap_or(metric.as_str()).to_owned()
 }
 
 /// Returns the last number that a regular expression finds: its first group, or all of it.
