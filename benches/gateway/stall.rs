@@ -34,13 +34,14 @@ impl Stall {
     /// Starts to send, to the gateway's address for HTTP/1 and to that for HTTP/2. The others' requests go on for two
     /// seconds after the last deadline.
     pub(crate) fn start(options: &Options, gateway: SocketAddr, http2: SocketAddr) -> Result<Self> {
+        let health = (0..CHECKERS).map(|_| health(gateway));
+        let health = health.collect::<Result<_>>()?;
         let began = Instant::now();
         let last = began + Duration::from_secs(options.seconds.saturating_sub(1));
         let first = if options.steady { began + REST } else { last };
-        let requests = send(options.stalled as u32, http2, [first, last]);
-        let health = (0..CHECKERS).map(|_| health(gateway));
+        let requests = send(options.stalled, http2, [first, last]);
         Ok(Self {
-            health: health.collect::<Result<_>>()?,
+            health,
             stalled: thread::spawn(|| Tokio::runtime(1).block_on(requests)),
             deadlines: [first, last],
         })
@@ -73,7 +74,8 @@ fn health(gateway: SocketAddr) -> Result<Probe> {
     }))
 }
 
-/// Sends the requests evenly, and spreads their deadlines evenly. Returns when the last one was answered.
+/// Sends the requests evenly, and spreads their deadlines evenly; `last` is the last one's. Returns when the last one was
+/// answered.
 async fn send(requests: u32, gateway: SocketAddr, [first, last]: [Instant; 2]) -> Result<Instant> {
     let left = first.saturating_duration_since(Instant::now());
     let unix = (SystemTime::now() + left).duration_since(UNIX_EPOCH)?;
@@ -83,7 +85,7 @@ async fn send(requests: u32, gateway: SocketAddr, [first, last]: [Instant; 2]) -
         .map(|_| client::<Tokio>(true, POOL_IDLE))
         .collect();
     let mut answers = JoinSet::new();
-    for number in 0..requests {
+    for number in 1..=requests {
         let client = clients[number as usize % CONNECTIONS].clone();
         let deadline = unix + apart * number;
         let path = format!("stalled/{number}/{}", deadline.as_micros());
