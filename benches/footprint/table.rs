@@ -62,7 +62,7 @@ impl Table {
             }
         }
         let all = plan::operations(&[]);
-        ensure!(rows.keys().eq(&all), "table.md lacks an operation");
+        ensure!(rows.keys().eq(&all), "table.md has other operations");
         let versions = versions.to_owned();
         Ok(Self { versions, rows })
     }
@@ -76,10 +76,12 @@ impl Table {
         Ok(fs::write(PATH, text)?)
     }
 
-    /// The counts as Markdown, with a table for each setting.
+    /// The counts as Markdown, with a table for each setting that was counted.
     pub(crate) fn print(&self) -> String {
+        let is_counted = |one: &Setting| self.rows.keys().any(|(setting, _)| setting == one);
         let print = |setting| format!("{}\n\n{}", heading(setting), self.of(setting));
-        SETTINGS.map(print).join("\n\n")
+        let settings = SETTINGS.into_iter().filter(is_counted);
+        settings.map(print).collect::<Vec<_>>().join("\n\n")
     }
 
     fn of(&self, setting: Setting) -> Markdown {

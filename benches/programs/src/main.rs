@@ -41,7 +41,7 @@ struct Options {
     /// Workers of each program [default: 2]
     #[arg(long)]
     workers: Option<usize>,
-    /// What to compare with Tokio [default: everything that the program can run on]
+    /// What to compare with Tokio [default: all that the program can run on, but `bare`]
     #[arg(long, value_delimiter = ',')]
     sides: Vec<Side>,
     /// Another checkout of this repository, whose tokio-wheel is compared, too, in the patched tree

@@ -44,11 +44,12 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
     for (at, measure) in MEASURES.iter().enumerate() {
-        // A fixed rate is no result, and at full load, everything else follows from the rate.
+        // At a fixed rate, the rate is no result; at full load, it is the one that matters.
         let is_measured = |(program, _): &&Row<'_>| (at == 0) == program.binary().1.is_none();
         let rows: Vec<_> = rows.iter().filter(is_measured).collect();
         if !rows.is_empty() {
-            tables += &format!("{}\n\n", measure.table(&rows, &shown, at == 0));
+            let describes = tables.is_empty();
+            tables += &format!("{}\n\n", measure.table(&rows, &shown, describes));
         }
     }
     println!("{tables}{LEGEND}{}", about_bold(&tables));
@@ -71,10 +72,11 @@ impl Measure {
     }
 
     /// Formats what was measured on a side. Changes for tokio-wheel are compared with the other implementations, but not
-    /// with each other.
+    /// with each other, and nothing is compared with calls without timeouts.
     fn cell(&self, side: Side, sides: &[(Side, Vec<Run>)]) -> String {
         let mut compared: Vec<_> = sides.iter().collect();
-        compared.retain(|(one, _)| *one == side || !(one.is_wheel() && side.is_wheel()));
+        let differs = |one: Side| one != Side::Bare && !(one.is_wheel() && side.is_wheel());
+        compared.retain(|(one, _)| *one == side || differs(*one));
         let Some(at) = compared.iter().position(|(one, _)| *one == side) else {
             return "–".to_owned();
         };

@@ -23,7 +23,7 @@ pub(crate) enum Side {
     Tokio,
     /// Tokio's alternative timer: `--cfg tokio_unstable` and `enable_alt_timer`
     Alt,
-    /// Calls without a timeout, if asked for
+    /// Calls without a timeout, of `actor` and `ractor` only, if asked for
     Bare,
     /// tokio-wheel in the program's own code, by changing the import
     Import,
