@@ -72,8 +72,8 @@ pub(crate) type Row = [[f64; 2]; 3];
 
 pub(crate) type Rows = BTreeMap<Operation, Row>;
 
-/// Returns the operations of these shapes, or of all if the list is empty. On a current-thread runtime, only firing is counted,
-/// because the others execute nearly the same.
+/// Returns the operations of these shapes, or of all if the list is empty. On a current-thread runtime, only firing is
+/// counted, because the others execute nearly the same.
 pub(crate) fn operations(shapes: &[Shape]) -> Vec<Operation> {
     let shapes = match shapes {
         [] => Shape::value_variants(),

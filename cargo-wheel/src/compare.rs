@@ -177,10 +177,10 @@ impl Side {
     }
 }
 
-/// Returns the name of the group, or else the whole regular expression.
+/// Returns the name of the first group, whose number is taken, or else the whole regular expression.
 fn name_of(metric: &Regex) -> String {
-    let named = metric.capture_names().flatten().next();
-    named.unwrap_or(metric.as_str()).to_owned()
+    let name = metric.capture_names().nth(1).flatten();
+    name.unwrap_or(metric.as_str()).to_owned()
 }
 
 /// Returns the last number that a regular expression finds: its first group, or all of it.
