@@ -203,7 +203,7 @@ impl Builder {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), wheel::BuildError> {
     /// let wheel = wheel::Builder::new().shards(2).build()?;
-    /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// wheel.sleep(wheel::Duration::from_millis(50)).await;
     /// assert_eq!(wheel.metrics().snapshot().armed, 1);
     /// # Ok(())
     /// # }

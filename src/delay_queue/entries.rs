@@ -63,7 +63,7 @@ impl<T> DelayQueue<T> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let mut queue = DelayQueue::new();
-    /// queue.insert("second", Duration::from_millis(10));
+    /// queue.insert("second", Duration::from_millis(100));
     /// queue.insert("first", Duration::from_millis(5));
     /// queue.insert("never", Duration::MAX);
     ///

@@ -194,7 +194,7 @@ impl<T> DelayQueue<T> {
     /// # async fn main() -> Result<(), wheel::BuildError> {
     /// let wheel = Builder::new().tick(Duration::from_millis(50)).build()?;
     /// let mut queue = DelayQueue::with_handle(&wheel);
-    /// queue.insert("idle", Duration::from_millis(1));
+    /// queue.insert("idle", Duration::from_millis(50));
     /// let expired = queue.next().await;
     /// assert_eq!(expired.map(|entry| entry.into_inner()), Some("idle"));
     /// assert_eq!(wheel.metrics().snapshot().fired, 1);

@@ -55,7 +55,7 @@ pub fn metrics() -> Metrics {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let metrics = wheel::metrics();
-/// wheel::sleep(wheel::Duration::from_millis(1)).await;
+/// wheel::sleep(wheel::Duration::from_millis(50)).await;
 /// let now = metrics.snapshot();
 /// assert_eq!((now.armed, now.fired, now.pending), (1, 1, 0));
 /// # }

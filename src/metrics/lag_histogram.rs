@@ -23,7 +23,7 @@ const BUCKETS: usize = 22;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// wheel::sleep(Duration::from_millis(1)).await;
+/// wheel::sleep(Duration::from_millis(50)).await;
 ///
 /// let lag = wheel::metrics().snapshot().lag;
 /// assert_eq!(lag.count(), 1);

@@ -26,7 +26,7 @@ use super::LagHistogram;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// wheel::sleep(Duration::from_millis(1)).await;
+/// wheel::sleep(Duration::from_millis(50)).await;
 /// let quick = async { tokio::task::yield_now().await };
 /// wheel::timeout(Duration::from_secs(60), quick).await.unwrap();
 ///
@@ -82,7 +82,7 @@ impl MetricsSnapshot {
     /// # async fn main() {
     /// let metrics = wheel::metrics();
     /// let before = metrics.snapshot();
-    /// wheel::sleep(wheel::Duration::from_millis(1)).await;
+    /// wheel::sleep(wheel::Duration::from_millis(50)).await;
     /// let between = metrics.snapshot().since(&before);
     /// assert_eq!((between.armed, between.fired, between.lag.count()), (1, 1, 1));
     /// # }

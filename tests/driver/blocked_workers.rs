@@ -2,10 +2,6 @@
 
 use crate::everywhere::*;
 
-/// How much later than the tested timers a Tokio timer is due. The tested timers must fire before it. On a busy
-/// machine both are late.
-const LATER: Duration = Duration::from_millis(400);
-
 /// Arms `timers` timers of 40 ms on a worker, and blocks that worker. The other worker must fire them.
 fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
     within(LIMIT, move || {
@@ -20,11 +16,12 @@ fn fires_while_its_worker_blocks(timers: usize, warm_up: bool) {
         let blocks = runtime.spawn(async move {
             let armed = (0..timers).filter_map(|_| watched(sleep(ms(40))));
             let armed: Vec<_> = armed.collect();
-            let (waker, later) = new_count_waker();
-            let _tokios = armed_with(Box::pin(tokio::time::sleep(ms(40) + LATER)), &waker);
-            eventually("Tokio's timer fires", || later.get() == 1);
+            // A lost wake-up of the driver is made up for after two seconds.
+            for (_timer, woken) in &armed {
+                assert_eq!(woken.recv_timeout(secs(1)), Ok(true), "not early");
+            }
             for (_timer, woken) in armed {
-                assert!(woken.try_iter().eq([true]), "once and not early");
+                assert!(woken.try_recv().is_err(), "once");
             }
         });
         runtime.block_on(blocks).unwrap();

@@ -17,6 +17,7 @@ fn a_busy_task_that_makes_timers_fires_them_before_tokio_polls_its_own() {
     const POLLS: usize = 100_000;
     within(LIMIT, || {
         let runtime = with_workers(1).event_interval(1_000_000).build().unwrap();
+        let start = Instant::now();
         let busy = runtime.spawn(async move {
             let sleeper = tokio::spawn(async move {
                 for _ in 0..20 {
@@ -33,7 +34,6 @@ fn a_busy_task_that_makes_timers_fires_them_before_tokio_polls_its_own() {
             }
             panic!("after {POLLS} polls a timer had not fired");
         });
-        let start = Instant::now();
         let noops = runtime.block_on(busy).unwrap();
         // Fewer than one pass per millisecond should find nothing due.
         let most = start.elapsed().as_millis() + 10;
@@ -113,10 +113,11 @@ fn each_poll_of_the_driver_task_fires_timers_of_a_mass_expiry_and_a_later_timer_
     within(LIMIT, move || {
         // The driver task fires 192 timers each time, and the eight tasks are polled once in between. If
         // other programs stop it for 100 ms, all fire together.
-        let is_right =
-            |&(polls, before): &(u64, usize)| (200..=1_000).contains(&polls) && before < ALL / 2;
-        let runs: Vec<_> = repeat_with(run).take(5).collect();
-        assert!(runs.iter().any(is_right), "polls, fired before: {runs:?}");
+        let is_right = |(polls, before)| {
+            println!("{polls} polls, {before} fired before");
+            (200..=1_000).contains(&polls) && before < ALL / 2
+        };
+        assert!(repeat_with(run).take(5).any(is_right));
     });
 }
 

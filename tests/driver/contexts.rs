@@ -160,7 +160,7 @@ fn a_worker_that_moves_to_another_thread_before_or_within_any_operation_loses_no
                 wheel::sleep(ms(10)).await;
             }
         });
-        let ended = tokio::time::timeout(secs(30), task);
+        let ended = tokio::time::timeout(LIMIT, task);
         ended.await.expect("a timer did not wake the task").unwrap();
         others.shutdown().await;
     });

@@ -110,8 +110,8 @@ fn the_alarm_leaves_deferred_timers_to_the_driver_task_for_a_while() {
     let _many: Vec<Sleep> = (0..ALL).map(|_| armed(500)).collect();
     let first = fired_after(510);
     assert!((PASS..PASS + BATCH).contains(&first), "{first} have fired");
-    let _later = armed(5);
-    let fired = fired_after(10);
+    let _later = armed(50);
+    let fired = fired_after(60);
     // If this thread was stopped for long, the alarm may have waited long enough.
     if Tick::really_now() < driver.alarm.awaited_until() {
         assert_eq!(fired, first + 1);

@@ -25,15 +25,15 @@ const STATES: [State; 4] = [New, Registered, Reset, Fired];
 
 fn made<T: Time>(runtime: &Built, state: State) -> Pin<Box<T::Sleep>> {
     let _guard = runtime.enter();
-    let mut sleep = T::boxed(if state == New { ms(20) } else { HOUR });
+    let mut sleep = T::boxed(if state == New { secs(20) } else { HOUR });
     match state {
         New => {}
         Registered => {
             assert!(poll_quietly(&mut sleep).is_pending());
-            sleep.as_mut().reset(Instant::now() + ms(20));
+            sleep.as_mut().reset(Instant::now() + secs(20));
             assert!(poll_quietly(&mut sleep).is_pending());
         }
-        Reset => sleep.as_mut().reset(Instant::now() + ms(20)),
+        Reset => sleep.as_mut().reset(Instant::now() + secs(20)),
         Fired => {
             sleep.as_mut().reset(Instant::now() + ms(1));
             runtime.block_on(sleep.as_mut());
@@ -47,7 +47,7 @@ fn made<T: Time>(runtime: &Built, state: State) -> Pin<Box<T::Sleep>> {
 fn a_timer_whose_runtime_ends_while_a_task_of_another_waits_for_it() {
     fn body<T: Time>((one, two): (Kind, Kind)) -> Result<(), String> {
         let (one, two) = (one.build(), two.build());
-        let mut sleep = inside(one.handle(), || T::boxed(ms(500)));
+        let mut sleep = inside(one.handle(), || T::boxed(secs(1)));
         let (waits, waiting) = oneshot::channel();
         let waiter = two.spawn(async move {
             assert!(futures::poll!(&mut sleep).is_pending());

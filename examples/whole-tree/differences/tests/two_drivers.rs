@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-const SHORT: Duration = Duration::from_millis(1);
+const SHORT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
 async fn both_fire_in_one_runtime_and_each_counts_its_own() {
