@@ -81,8 +81,10 @@ pub(crate) fn operations(shapes: &[Shape]) -> Vec<Operation> {
     };
     let of = |setting| shapes.iter().map(move |&shape| (setting, shape));
     let mut all: Vec<_> = SETTINGS.into_iter().flat_map(of).collect();
-    all.retain(|((_, runtime), shape)| {
-        *runtime == Runtime::MultiThread || matches!(shape, Shape::Fire | Shape::Alone)
+    all.retain(|(setting, shape)| match setting {
+        (_, Runtime::CurrentThread) => matches!(shape, Shape::Fire | Shape::Alone),
+        (Build::Lto, _) => matches!(shape, Shape::Same | Shape::Ready | Shape::Fire),
+        _ => true,
     });
     all
 }

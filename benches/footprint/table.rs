@@ -3,7 +3,7 @@
 use std::fs;
 use std::iter::once;
 
-use anyhow::{Context as _, Error, Result, ensure};
+use anyhow::{Context as _, Error, Result, bail, ensure};
 use clap::ValueEnum as _;
 use common::table::{Cell, Table as Markdown, markdown, number};
 use common::{println, word};
@@ -22,8 +22,8 @@ pub(crate) struct Table {
 /// What is counted, in the order of a [`Row`].
 const COUNTED: [&str; 3] = ["instructions", "code lines", "data lines"];
 
-/// The [`cells`].
-const HEADER: &str = "operation|instructions|÷ Tokio|code lines|data lines";
+/// The operation, and its [`cells`].
+const HEADER: &str = "operation|instructions: Tokio|tokio-wheel|÷ Tokio|code lines: Tokio|tokio-wheel|data lines: Tokio|tokio-wheel";
 
 /// The heading of a setting's table.
 fn heading(setting: Setting) -> &'static str {
@@ -120,21 +120,22 @@ impl Table {
     }
 }
 
-/// Formats the counts, and the ratio of the instructions.
-fn cells(row: &Row) -> [String; 4] {
-    let [instructions, code, data] = row.map(|[tokio, wheel]| format!("{tokio:.1} → {wheel:.1}"));
+/// Formats the counts, and after the instructions their ratio.
+fn cells(row: &Row) -> impl Iterator<Item = String> {
     let [tokio, wheel] = row[0];
-    [instructions, format!("{:.2}", wheel / tokio), code, data]
+    let mut counts: Vec<_> = row.iter().flatten().map(|n| format!("{n:.1}")).collect();
+    counts.insert(2, format!("{:.2}", wheel / tokio));
+    counts.into_iter()
 }
 
 /// Reads the operation and its counts.
 fn read_row(line: &str) -> Result<(Shape, Row)> {
     let shape = line.split('`').nth(1).context("no operation")?;
     let shape = Shape::from_str(shape, false).map_err(Error::msg)?;
-    let mut counts = Vec::new();
-    for (tokio, wheel) in line.split('|').filter_map(|cell| cell.split_once(" → ")) {
-        counts.push([tokio.trim().parse()?, wheel.trim().parse()?]);
-    }
-    let row = counts.try_into().ok().context("not three counts")?;
-    Ok((shape, row))
+    let cells = line.trim_matches('|').split('|').skip(1).map(str::trim);
+    let cells: Vec<f64> = cells.map(str::parse).collect::<Result<_, _>>()?;
+    let [a, b, _, c, d, e, f] = cells[..] else {
+        bail!("not three counts and a ratio")
+    };
+    Ok((shape, [[a, b], [c, d], [e, f]]))
 }
