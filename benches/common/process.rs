@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
 /// A tick in `/proc/*/stat`. Linux reports 100 ticks per second to programs, whatever its own clock.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
@@ -66,11 +66,16 @@ pub fn resident() -> Option<u64> {
     memory.split_whitespace().next()?.parse().ok()
 }
 
-/// Runs a program, and returns the numbers that it printed.
+/// Runs a program, and returns the numbers that it printed, without the words between them.
 pub fn numbers(command: &mut Command) -> Result<Vec<f64>> {
     let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "{command:?}: {}", output.status);
     let printed = String::from_utf8(output.stdout)?;
-    let numbers = printed.split_whitespace().map(str::parse);
-    numbers.collect::<Result<_, _>>().context(printed)
+    let words = printed.split_whitespace();
+    let numbers: Vec<_> = words.filter_map(|word| word.parse().ok()).collect();
+    ensure!(
+        !numbers.is_empty(),
+        "{command:?} printed no number: {printed}"
+    );
+    Ok(numbers)
 }

@@ -254,13 +254,10 @@ impl Usage {
         let (now, operations) = (Self::now()?, operations as f64);
         times.sort_unstable();
         let p99 = times.get(times.len() * 99 / 100);
-        println!(
-            "{} {} {} {}",
-            operations / (now.0 - self.0).as_secs_f64(),
-            (now.1 - self.1).as_secs_f64() * 1e9 / operations,
-            timers,
-            p99.map_or(f64::NAN, |&nanos| nanos as f64)
-        );
+        let rate = operations / (now.0 - self.0).as_secs_f64();
+        let cpu = (now.1 - self.1).as_secs_f64() * 1e9 / operations;
+        let p99 = p99.map_or(f64::NAN, |&nanos| nanos as f64);
+        println!("rate {rate} cpu {cpu} timers {timers} p99 {p99}");
         Ok(())
     }
 }

@@ -14,24 +14,28 @@ const LEGEND: &str = "\
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
 
-/// What a table compares: the title, the unit, and the value of a run.
-struct Measure(&'static str, Unit, fn(&Run) -> f64);
+/// What a table compares: the title, the unit, the value of a run, and whether it is a result at full load and at a fixed
+/// rate. A fixed rate is no result, and at full load, the processor time only says the rate again.
+struct Measure(&'static str, Unit, fn(&Run) -> f64, [bool; 2]);
 
 const MEASURES: [Measure; 3] = [
     Measure(
         "operations per second (more is better)",
         Unit::PerSecond,
         |run| run.rate,
+        [true, false],
     ),
     Measure(
         "CPU time per operation (less is better)",
         Unit::Nanos,
         |run| run.cpu,
+        [false, true],
     ),
     Measure(
         "time of an operation, 99th percentile (less is better)",
         Unit::Nanos,
         |run| run.p99,
+        [true, true],
     ),
 ];
 
@@ -43,9 +47,8 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     };
     let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
-    for (at, measure) in MEASURES.iter().enumerate() {
-        // At a fixed rate, the rate is no result; at full load, it is the one that matters.
-        let is_measured = |(program, _): &&Row<'_>| (at == 0) == program.binary().1.is_none();
+    for measure in &MEASURES {
+        let is_measured = |row: &&Row<'_>| measure.is_result(row);
         let rows: Vec<_> = rows.iter().filter(is_measured).collect();
         if !rows.is_empty() {
             let describes = tables.is_empty();
@@ -56,6 +59,12 @@ pub(crate) fn print(rows: &[Row<'_>]) {
 }
 
 impl Measure {
+    /// Returns whether the program has a result, which it does not if it timed no operation.
+    fn is_result(&self, (program, sides): &Row<'_>) -> bool {
+        let is_timed = sides.iter().any(|(_, runs)| !self.values(runs)[0].is_nan());
+        is_timed && self.3[usize::from(program.binary().1.is_some())]
+    }
+
     fn table(&self, rows: &[&Row<'_>], shown: &[Side], describes: bool) -> Table {
         let operation = |text: String| describes.then_some(text);
         let mut header = vec![self.0.to_owned()];
