@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use clap::builder::NonEmptyStringValueParser;
 use regex_lite::Regex;
 
 use crate::counts::{self, Report, short};
@@ -24,14 +25,14 @@ pub(crate) struct Options {
     /// `enable_alt_timer()`)
     #[arg(long)]
     alternative: bool,
-    /// A number that the service or the load prints, and of which more is better: the first group
-    /// of the last match, `(?<requests>[0-9]+)` if the number is to be called `requests`. Needed if
-    /// the program runs for a fixed time
-    #[arg(long, value_name = "REGEX")]
-    metric: Vec<Regex>,
-    /// A number of which less is better
-    #[arg(long, value_name = "REGEX")]
-    less: Vec<Regex>,
+    /// What precedes a number that the service or the load prints, and of which more is better. The
+    /// last such number counts. Its unit is not read, so it must always be the same. Needed if the
+    /// program runs for a fixed time
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    metric: Vec<String>,
+    /// The same for a number of which less is better
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    less: Vec<String>,
     /// Judge by the seconds of the load and of the server, because the load is a fixed amount of work
     #[arg(long, requires = "load")]
     seconds: bool,
@@ -83,7 +84,7 @@ pub(crate) fn compare(service: &Service, options: &Options) -> Result<u8> {
         println!("alternative: with --cfg tokio_unstable and Builder::enable_alt_timer().");
     }
     let last = names.len() - 1;
-    let armed = measures.iter().find(|one| one.name.starts_with("timers armed"));
+    let armed = measures.iter().find(|one| one.name == "timers armed per second");
     let armed = armed.map_or(0.0, |one| one.side(last).median.max(0.0));
     if armed < MANY {
         let (armed, many) = (short(armed), short(MANY));
@@ -144,7 +145,7 @@ impl Side {
         let load = measure::drive(&folder, &mut running, &options.load);
         process::go_on()?;
         let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
-        let printed = ["log", "load"].map(read).concat();
+        let printed = ["log", "load"].map(read).join("\n");
         // The cause stands first.
         let failed = |error: anyhow::Error| anyhow!("{error:#}\n{printed}");
         let (status, load) = load.map_err(failed)?;
@@ -154,10 +155,10 @@ impl Side {
         let [wall, user, system, switches, peak] = measure::taken(&folder).map_err(failed)?;
         let wall = load.unwrap_or(wall);
         let mut numbers = Vec::new();
-        let more = options.metric.iter().map(|regex| (regex, true));
-        for (regex, is_more) in more.chain(options.less.iter().map(|regex| (regex, false))) {
-            let number = number(regex, &printed).map_err(failed)?;
-            numbers.push((name_of(regex), Some(is_more), 0.0, number));
+        let more = options.metric.iter().map(|name| (name, true));
+        for (name, is_more) in more.chain(options.less.iter().map(|name| (name, false))) {
+            let number = number(name, &printed).map_err(failed)?;
+            numbers.push((name.clone(), Some(is_more), 0.0, number));
         }
         let mut add =
             |name: &str, is_more, number| numbers.push((name.to_owned(), is_more, TINY, number));
@@ -177,17 +178,33 @@ impl Side {
     }
 }
 
-/// Returns the name of the first group, whose number is taken, or else the whole regular expression.
-fn name_of(metric: &Regex) -> String {
-    let name = metric.capture_names().nth(1).flatten();
-    name.unwrap_or(metric.as_str()).to_owned()
+/// Returns the last number that follows a name on its line, after blanks and a separator.
+fn number(name: &str, printed: &str) -> Result<f64> {
+    // Loggers emphasise names.
+    let printed = Regex::new(r"\x1b\[[0-9;]*m")?.replace_all(printed, "");
+    let name_and_gap = format!(r#"(?m)(?:^|[^\w.]){}["' \t:=|]+"#, regex_lite::escape(name));
+    let number = r"(-?[0-9.][0-9_]*(?:,[0-9]{3})*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)";
+    let regex = Regex::new(&(name_and_gap + number))?;
+    let found = regex.captures_iter(&printed).last();
+    let found = found.with_context(|| format!("no number follows '{name}' in what was printed"))?;
+    Ok(found[1].replace([',', '_'], "").parse()?)
 }
 
-/// Returns the last number that a regular expression finds: its first group, or all of it.
-fn number(metric: &Regex, printed: &str) -> Result<f64> {
-    let found = metric.captures_iter(printed).last();
-    let found = found.with_context(|| format!("nothing that was printed matches '{metric}'"))?;
-    let text = found.get(1).or(found.get(0)).map_or("", |group| group.as_str());
-    let number = text.replace([',', '_'], "").parse();
-    number.with_context(|| format!("'{metric}': `{text}` is not a number"))
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn a_number_follows_its_name() {
+        let of = |name, printed: &str| number(name, printed).ok();
+        for printed in ["rate 5", "rate: 4\nrate=5.0 ms", r#"{"rate": 5}"#, "| rate | 5e0 |"] {
+            assert_eq!(of("rate", printed), Some(5.0), "{printed}");
+        }
+        assert_eq!(of("calls", "\x1b[3mcalls\x1b[0m\x1b[2m=\x1b[0m3,840,000"), Some(3_840_000.0));
+        assert_eq!(of("Requests/sec", "Requests/sec:   1234.5"), Some(1234.5));
+        assert_eq!(of("p99", "p99 1.2 p999 9.8 p99.9 9.8"), Some(1.2));
+        assert_eq!(of("99%", "99% -1.2\n99.99% 8.1"), Some(-1.2));
+        assert_eq!(of("rate", "rate_limit 5, accurate 3, rate NaN, rate 5%5"), Some(5.0));
+        assert_eq!(of("rate", "rate_limit 5, accurate 3, rate NaN"), None);
+    }
 }

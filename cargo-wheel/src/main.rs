@@ -63,7 +63,7 @@ enum Command {
     /// Run a program in turns on Tokio's timers and on tokio-wheel's, and compare
     ///
     /// Examples:{n}  cargo wheel compare --alternative -- run --release{n}  cargo wheel compare --load
-    /// 'oha -n 50000 http://localhost:3000' --metric 'Requests/sec:\s*([0-9.]+)' -- run --release
+    /// 'oha -n 50000 http://localhost:3000' --metric Requests/sec -- run --release
     Compare(compare::Options),
     /// Run a program on tokio-wheel, and print which lines of code arm its timers
     ///

@@ -208,14 +208,15 @@ fn compare_has_a_column_and_a_verdict_for_each_side() {
         }
     "#;
     let service = Service::new("service", "", main);
-    let metric =
-        r"compare --rounds 4 --alternative --metric timers:\s+(?<calls>[0-9,]+) -- run --release";
-    let (out, _) = service.unchanged(|| service.run(metric, 0));
-    // Which side is faster depends on the machine and on what else it does.
+    let metric = "compare --rounds 4 --alternative --metric timers -- run --release";
+    let output = service.unchanged(|| service.wheel(metric).output().unwrap());
+    let (out, err) = printed(&output);
+    // Which side is faster depends on the machine and on what else it does. The status is 1 if tokio-wheel is slower.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{out}{err}");
     let verdicts = ["is faster than tokio", "is slower than tokio", "No clear difference between"];
     assert!(verdicts.iter().any(|verdict| out.contains(verdict)), "{out}");
     let row = |name: &str| out.lines().find(|line| line.contains(name)).unwrap().to_owned();
-    assert!(row("│ calls").contains("3,840,000 "), "{out}");
+    assert!(row("│ timers ").contains("3,840,000 "), "{out}");
     assert_eq!(row("timers armed per second").matches(" - ").count(), 4, "{out}");
     assert!(row("│ seconds ").matches('┆').count() == 5 && out.contains("alternative"), "{out}");
 }
@@ -225,7 +226,7 @@ fn compare_without_a_verdict() {
     let _alone = alone();
     let main = "fn main() { std::thread::sleep(std::time::Duration::from_millis(100)); println!(\"it ends\") }";
     let service = Service::new("service", "", main);
-    let (out, _) = service.unchanged(|| service.run("compare -- run --locked", 0));
+    let (out, _) = service.unchanged(|| service.run("compare --rounds 10 -- run --locked", 0));
     let last = |out: &str| out.lines().last().unwrap().to_owned();
     assert_eq!(last(&out), "No clear difference between tokio and tokio-wheel.", "{out}");
     assert!(out.contains("\n0 timers are armed per second. Gains begin at"), "{out}");
@@ -239,7 +240,7 @@ fn compare_without_a_verdict() {
         assert!(error.starts_with(cause), "{err}");
     };
     fails("compare -- build", "cargo has run no program");
-    fails("compare --metric absent -- run", "nothing that was printed matches 'absent'");
+    fails("compare --metric absent -- run", "no number follows 'absent' in what was printed");
     fails("compare --load true --signal SIGWHAT -- run", "invalid value 'SIGWHAT'");
     service.write("src/main.rs", &main.replace("println!", "panic!"));
     fails("compare -- run", "the program has failed: exit status: 101\n");
@@ -247,6 +248,7 @@ fn compare_without_a_verdict() {
 
 #[test]
 fn compare_a_server_under_load() {
+    const WAIT: &str = "for _ in $(seq 400); do test -e ready && break; sleep 0.05; done";
     let _alone = alone();
     let main = r#"
         use tokio::signal::unix::{SignalKind, signal};
@@ -255,7 +257,7 @@ fn compare_a_server_under_load() {
         async fn main() {
             let mut end = signal(SignalKind::hangup()).unwrap();
             std::fs::write("ready", "").unwrap();
-            let timer = std::time::Duration::from_secs(5);
+            let timer = std::time::Duration::from_secs(300);
             let _ = tokio::time::timeout(timer, end.recv()).await;
             println!("served 5");
         }
@@ -265,16 +267,7 @@ fn compare_a_server_under_load() {
         .write("Cargo.toml", &service.read("Cargo.toml").replace("macros", "macros\", \"signal"));
     let run = |load: &str, status| {
         let mut command = service.wheel("compare --rounds 4 --signal SIGHUP");
-        command.args([
-            "--load",
-            load,
-            "--metric",
-            "served ([0-9]+)",
-            "--less",
-            "took ([0-9]+)",
-            "--",
-            "run",
-        ]);
+        command.args(["--load", load, "--metric", "served", "--less", "took", "--", "run"]);
         let output = service.unchanged(|| command.output().unwrap());
         assert_eq!(
             output.status.code(),
@@ -285,16 +278,17 @@ fn compare_a_server_under_load() {
         );
         printed(&output)
     };
-    let (out, _) = run("ls ready && rm ready && echo took 7", 0);
+    let (out, _) = run(&format!("{WAIT}; ls ready && rm ready && echo took 7"), 0);
     assert!(out.contains("served") && out.contains("7 (7–7)"), "{out}");
     // Without a number, there is no verdict.
+    let load = format!("{WAIT}; rm ready");
     let mut command = service.wheel("compare --rounds 4 --signal SIGHUP --load");
-    let output = service.unchanged(|| command.args(["rm ready", "--", "run"]).output().unwrap());
+    let output = service.unchanged(|| command.args([&load, "--", "run"]).output().unwrap());
     assert!(printed(&output).0.contains("No verdict: a load may take a fixed time."));
-    let (_, err) = run("rm ready; echo missed; exit 3", 2);
+    let (_, err) = run(&format!("{load}; echo missed; exit 3"), 2);
     assert!(err.contains("error: the load has failed: exit status: 3\n"), "{err}");
     let mut command = service.wheel("timers --signal SIGHUP --load");
-    let output = service.unchanged(|| command.args(["rm ready", "--", "run"]).output().unwrap());
+    let output = service.unchanged(|| command.args([&load, "--", "run"]).output().unwrap());
     let (out, err) = printed(&output);
     assert!(out.contains("src/main.rs:9 "), "{out}{err}");
 }
@@ -310,7 +304,8 @@ fn timers_names_the_lines() {
             for _ in 0..100 {
                 timeout(Duration::from_secs(5), yield_now()).await.unwrap();
                 sleep(Duration::from_millis(10)).await;
-                timeout(Duration::from_micros(300), yield_now()).await.unwrap();
+                // On a loaded machine, it elapses.
+                let _ = timeout(Duration::from_micros(300), yield_now()).await;
             }
         }
     "#;
@@ -320,14 +315,15 @@ fn timers_names_the_lines() {
     let row = |line: &str| {
         table.lines().find(|row| row.contains(line)).unwrap_or_else(|| panic!("{out}{err}"))
     };
-    let ends = |line: &str, ends: [&str; 3]| {
-        let cells: Vec<_> =
-            row(line).split('┆').map(|cell| cell.trim_matches([' ', '│'])).collect();
-        assert_eq!([cells[2], cells[3], cells[4]], ends, "{out}");
+    let cells = |line: &str| -> Vec<_> {
+        row(line).split('┆').map(|cell| cell.trim_matches([' ', '│'])).collect()
     };
-    ends("src/main.rs:7 ", ["100 %", "0 %", "5s"]);
-    ends("src/main.rs:8 ", ["0 %", "100 %", "10ms"]);
-    assert!(row("src/main.rs:9 ").contains("µs │"), "{out}");
+    let seventh = cells("src/main.rs:7 ");
+    assert_eq!(seventh[2..4], ["100 %", "0 %"], "{out}");
+    // On a loaded machine, timers are armed late.
+    assert!(seventh[4] == "5s" || seventh[4].starts_with("4.9"), "{out}");
+    assert_eq!(cells("src/main.rs:8 ")[2..], ["0 %", "100 %", "10ms"], "{out}");
+    assert!(row("src/main.rs:10 ").contains("µs │"), "{out}");
     // No empty tables.
     service.write("src/main.rs", "fn main() { std::process::exit(3) }");
     assert_eq!(service.unchanged(|| service.run("timers -- run", 3)).0, "");
@@ -342,7 +338,10 @@ fn ten_ends_at_random() {
     let main = r#"
         #[tokio::main]
         async fn main() {
-            std::fs::write("../id", std::process::id().to_string()).unwrap();
+            // An orphan of `try` is not measured.
+            if std::env::var_os("CARGO_WHEEL_REPORT").is_some() {
+                std::fs::write("../id", std::process::id().to_string()).unwrap();
+            }
             tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         }
     "#;
