@@ -183,7 +183,7 @@ fn the_committed_manifests_work_by_git() {
     assert_eq!(printed, "wheel::sleep::Sleep\n".repeat(2));
 }
 
-/// The commands of a page of the guide and of the examples' page, one block after the other, in a service beside a clone.
+/// The commands of a page of the guide and of the folder's README, one block after the other, in a service beside a clone.
 #[test]
 fn the_commands_of_the_page_work() {
     let _alone = alone();
@@ -196,7 +196,7 @@ fn the_commands_of_the_page_work() {
     service.write("Cargo.toml", off.split("[dependencies.tokio-wheel-guard]").next().unwrap());
     service.cargo("update tokio --precise 1.49.0");
     let read = |page: &str| fs::read_to_string(root().join(page)).unwrap();
-    let pages = ["src/docs/whole_tree.md", "examples/README.md"].map(read).concat();
+    let pages = ["src/docs/whole_tree.md", "examples/whole-tree/README.md"].map(read).concat();
     let blocks = pages.split("```sh\n").skip(1);
     let blocks = blocks.filter_map(|block| block.split("```").next());
     let commands: String = blocks.collect();
