@@ -4,7 +4,8 @@
 //! | page | content |
 //! | --- | --- |
 //! | **adopting** | |
-//! | [`should_you_switch`] | who gains, and how to find out on your service |
+//! | [`should_you_switch`] | who gains, and who should stay with Tokio's timers |
+//! | [`compare`] | a command that tells what your service gains |
 //! | [`getting_started`] | the dependency, the import, a first test, the metrics |
 //! | [`migrating`] | moving a service from `tokio::time`, and moving it back |
 //! | [`whole_tree`] | moving the timers of every crate in a dependency tree with one `[patch]` |
@@ -32,6 +33,10 @@
 #[doc = include_str!("links.md")]
 #[doc = include_str!("should_you_switch.md")]
 pub mod should_you_switch {}
+
+#[doc = include_str!("links.md")]
+#[doc = include_str!("compare.md")]
+pub mod compare {}
 
 #[doc = include_str!("links.md")]
 #[doc = include_str!("getting_started.md")]
