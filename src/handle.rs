@@ -84,7 +84,7 @@ impl Handle {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let wheel = wheel::Handle::current();
-    /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// wheel.sleep(wheel::Duration::from_millis(50)).await;
     /// assert_eq!(wheel::metrics().snapshot().armed, 1); // the free functions use the same driver
     /// # }
     /// ```
@@ -270,7 +270,7 @@ impl Handle {
     /// # async fn main() {
     /// let wheel = wheel::Handle::current();
     /// let metrics = wheel.metrics();
-    /// wheel.sleep(wheel::Duration::from_millis(1)).await;
+    /// wheel.sleep(wheel::Duration::from_millis(50)).await;
     /// assert_eq!(metrics.snapshot().fired, 1);
     /// # }
     /// ```

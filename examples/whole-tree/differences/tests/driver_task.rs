@@ -16,7 +16,7 @@ fn alive() -> usize {
 }
 
 async fn a_timer() {
-    sleep(Duration::from_millis(1)).await;
+    sleep(Duration::from_millis(50)).await;
 }
 
 #[test]
@@ -73,6 +73,6 @@ fn hooks_see_it() {
         .build()
         .unwrap();
     let line = line!() + 1;
-    runtime.block_on(async { sleep(Duration::from_millis(1)).await });
+    runtime.block_on(async { sleep(Duration::from_millis(50)).await });
     assert_eq!(*seen.lock().unwrap(), [line]);
 }
