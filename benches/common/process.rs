@@ -73,9 +73,6 @@ pub fn numbers(command: &mut Command) -> Result<Vec<f64>> {
     let printed = String::from_utf8(output.stdout)?;
     let words = printed.split_whitespace();
     let numbers: Vec<_> = words.filter_map(|word| word.parse().ok()).collect();
-    ensure!(
-        !numbers.is_empty(),
-        "{command:?} printed no number: {printed}"
-    );
+    ensure!(!numbers.is_empty(), "no number in: {printed}");
     Ok(numbers)
 }

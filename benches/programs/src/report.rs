@@ -48,8 +48,7 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
     for measure in &MEASURES {
-        let is_measured = |row: &&Row<'_>| measure.is_result(row);
-        let rows: Vec<_> = rows.iter().filter(is_measured).collect();
+        let rows: Vec<_> = rows.iter().filter(|row| measure.is_result(row)).collect();
         if !rows.is_empty() {
             let describes = tables.is_empty();
             tables += &format!("{}\n\n", measure.table(&rows, &shown, describes));
