@@ -18,8 +18,8 @@ const MANY: f64 = 100_000.0;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How often to run each side. A verdict takes four rounds or more
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    /// How often to run each side. A verdict takes six rounds or more
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
     /// Compare with Tokio's alternative timer as well (`--cfg tokio_unstable` and
     /// `enable_alt_timer()`)

@@ -1,5 +1,7 @@
 //! What the rounds of all sides say.
 
+use std::cmp::Ordering;
+
 /// One measure: in each round, its value on each side.
 pub(crate) struct Measure {
     pub(crate) name: String,
@@ -14,8 +16,11 @@ pub(crate) struct Measure {
 const SMALL: f64 = 0.03;
 pub(crate) const TINY: f64 = 0.02;
 
-/// With fewer rounds, those of equal programs are too often apart by chance: with four, one in 35.
-const ROUNDS: usize = 4;
+/// What chance does more often is no difference.
+const CHANCE: f64 = 0.05;
+
+/// With fewer rounds, chance makes one side better in all of them too often.
+const ROUNDS: usize = 6;
 
 /// A median, with minimum and maximum.
 #[derive(Clone, Copy)]
@@ -49,15 +54,34 @@ impl Measure {
         Spread::of(self.rounds.iter().map(ratio))
     }
 
-    /// Returns whether the second side is better, if the rounds do not overlap and differ by enough.
+    /// Returns whether the second side is better, if the rounds differ by enough, and not by chance.
     fn is_better(&self, sides: [usize; 2]) -> Option<bool> {
         let [base, side] = sides.map(|side| self.side(side));
-        let is_apart = base.most < side.least || side.most < base.least;
         let is_small = (self.ratio(sides).median - 1.0).abs() < SMALL;
         let is_tiny = (base.median - side.median).abs() < self.least;
-        let is_better = self.more_is_better? == (side.median > base.median);
-        (is_apart && !is_small && !is_tiny).then_some(is_better)
+        let [less, more] =
+            [Ordering::Less, Ordering::Greater].map(|order| self.count(sides, order));
+        let is_by_chance = by_chance(less.max(more), self.rounds.len()) > CHANCE;
+        let is_better = self.more_is_better? == (more > less);
+        (!is_by_chance && !is_small && !is_tiny).then_some(is_better)
     }
+
+    /// Returns in how many rounds the second side's value is less, or greater, than the first one's.
+    fn count(&self, [base, side]: [usize; 2], order: Ordering) -> usize {
+        self.rounds.iter().filter(|round| round[side].total_cmp(&round[base]) == order).count()
+    }
+}
+
+/// Returns how probable it is that one of two equal programs has the greater value in at least so many rounds of all.
+fn by_chance(rounds: usize, all: usize) -> f64 {
+    let mut ways = 1.0;
+    let mut sum = 0.0;
+    // `ways` is how many choices of `missed` rounds there are.
+    for missed in 0..=all - rounds {
+        sum += ways;
+        ways *= (all - missed) as f64 / (missed + 1) as f64;
+    }
+    2.0 * sum / 2_f64.powi(all as i32)
 }
 
 /// Returns a sentence about two sides, and whether the second is slower. The first measure that

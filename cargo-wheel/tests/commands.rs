@@ -208,7 +208,7 @@ fn compare_has_a_column_and_a_verdict_for_each_side() {
         }
     "#;
     let service = Service::new("service", "", main);
-    let metric = "compare --rounds 4 --alternative --metric timers -- run --release";
+    let metric = "compare --rounds 6 --alternative --metric timers -- run --release";
     let output = service.unchanged(|| service.wheel(metric).output().unwrap());
     let (out, err) = printed(&output);
     // Which side is faster depends on the machine and on what else it does. The status is 1 if tokio-wheel is slower.
@@ -231,7 +231,7 @@ fn compare_without_a_verdict() {
     assert_eq!(last(&out), "No clear difference between tokio and tokio-wheel.", "{out}");
     assert!(out.contains("\n0 timers are armed per second. Gains begin at"), "{out}");
     let (out, _) = service.run("compare --rounds 1 -- run", 0);
-    assert_eq!(last(&out), "No verdict: that takes 4 rounds or more.", "{out}");
+    assert_eq!(last(&out), "No verdict: that takes 6 rounds or more.", "{out}");
     // What is wrong is found before the second build, and the cause stands first.
     let fails = |command: &str, cause: &str| {
         let (_, err) = service.unchanged(|| service.run(command, 2));
@@ -266,7 +266,7 @@ fn compare_a_server_under_load() {
     service
         .write("Cargo.toml", &service.read("Cargo.toml").replace("macros", "macros\", \"signal"));
     let run = |load: &str, status| {
-        let mut command = service.wheel("compare --rounds 4 --signal SIGHUP");
+        let mut command = service.wheel("compare --rounds 6 --signal SIGHUP");
         command.args(["--load", load, "--metric", "served", "--less", "took", "--", "run"]);
         let output = service.unchanged(|| command.output().unwrap());
         assert_eq!(
@@ -282,7 +282,7 @@ fn compare_a_server_under_load() {
     assert!(out.contains("served") && out.contains("7 (7–7)"), "{out}");
     // Without a number, there is no verdict.
     let load = format!("{WAIT}; rm ready");
-    let mut command = service.wheel("compare --rounds 4 --signal SIGHUP --load");
+    let mut command = service.wheel("compare --rounds 6 --signal SIGHUP --load");
     let output = service.unchanged(|| command.args([&load, "--", "run"]).output().unwrap());
     assert!(printed(&output).0.contains("No verdict: a load may take a fixed time."));
     let (_, err) = run(&format!("{load}; echo missed; exit 3"), 2);

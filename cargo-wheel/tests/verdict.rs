@@ -1,13 +1,14 @@
 //! The sentence at the end of `cargo wheel compare`.
 
 #[path = "../src/verdict.rs"]
+#[expect(dead_code, reason = "`compare` prints the ranges")]
 mod verdict;
 
 use verdict::{Measure, TINY, verdict};
 
-/// Four rounds, each twice if there are two.
+/// Six rounds or more, of which each occurs as often.
 fn measure(name: &str, more_is_better: Option<bool>, rounds: &[[f64; 2]]) -> Measure {
-    let rounds = rounds.iter().cycle().take(rounds.len().next_multiple_of(4));
+    let rounds = rounds.iter().cycle().take(rounds.len() * 6_usize.div_ceil(rounds.len()));
     let rounds = rounds.map(|round| round.to_vec()).collect();
     Measure { name: name.to_owned(), rounds, more_is_better, least: TINY }
 }
@@ -35,9 +36,17 @@ fn each_sentence() {
     check(&[less(), worse()], but, false);
     let but = "B is slower than A: 2.00 times the latency; but 0.50 times the CPU.";
     check(&[worse(), less()], but, true);
+    // Rounds that overlap differ if one side is better in nearly all.
+    let mixed = |better: usize| {
+        let rounds = [[5.0, 8.0], [9.0, 12.0]].into_iter().cycle().take(better);
+        let rounds: Vec<_> = rounds.chain([[7.0, 6.0]; 10]).take(10).collect();
+        measure("rate", Some(true), &rounds)
+    };
+    check(&[mixed(8)], "No clear difference between A and B.", false);
+    check(&[mixed(9)], "B is faster than A: 1.47 times the rate.", false);
     // Noise of few rounds, and a load that may take a fixed time, judge nothing.
     let mut few = worse();
-    few.rounds.truncate(3);
-    check(&[shown(), few], "No verdict: that takes 4 rounds or more.", false);
+    few.rounds.truncate(5);
+    check(&[shown(), few], "No verdict: that takes 6 rounds or more.", false);
     assert!(verdict(&[shown()], [0, 1], ["A", "B"]).0.starts_with("No verdict: a load may"));
 }
