@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 /// A tick in `/proc/*/stat`. Linux reports 100 ticks per second to programs, whatever its own clock.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
@@ -66,13 +66,16 @@ pub fn resident() -> Option<u64> {
     memory.split_whitespace().next()?.parse().ok()
 }
 
-/// Runs a program, and returns the numbers that it printed, without the words between them.
-pub fn numbers(command: &mut Command) -> Result<Vec<f64>> {
+/// Runs a program, and returns what it printed.
+pub fn printed(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "{command:?}: {}", output.status);
-    let printed = String::from_utf8(output.stdout)?;
-    let words = printed.split_whitespace();
-    let numbers: Vec<_> = words.filter_map(|word| word.parse().ok()).collect();
-    ensure!(!numbers.is_empty(), "no number in: {printed}");
-    Ok(numbers)
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Runs a program, and returns the numbers that it printed.
+pub fn numbers(command: &mut Command) -> Result<Vec<f64>> {
+    let printed = printed(command)?;
+    let numbers = printed.split_whitespace().map(str::parse);
+    numbers.collect::<Result<_, _>>().context(printed)
 }

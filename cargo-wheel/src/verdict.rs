@@ -19,7 +19,7 @@ pub(crate) const TINY: f64 = 0.02;
 /// What chance does more often is no difference.
 const CHANCE: f64 = 0.05;
 
-/// With fewer rounds, chance makes one side better in all of them too often.
+/// With fewer rounds, not even all of them exclude [`CHANCE`].
 const ROUNDS: usize = 6;
 
 /// A median, with minimum and maximum.

@@ -14,29 +14,34 @@ const LEGEND: &str = "\
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
 
-/// What a table compares: the title, the unit, the value of a run, and whether it is a result at full load and at a fixed
-/// rate. A fixed rate is no result, and at full load, the processor time only says the rate again.
-struct Measure(&'static str, Unit, fn(&Run) -> f64, [bool; 2]);
+/// What a table compares.
+struct Measure {
+    title: &'static str,
+    unit: Unit,
+    of: fn(&Run) -> f64,
+    /// A fixed rate is no result of a program, and at full load, the processor time would only say the rate again.
+    is_result_of: fn(&Program) -> bool,
+}
 
 const MEASURES: [Measure; 3] = [
-    Measure(
-        "operations per second (more is better)",
-        Unit::PerSecond,
-        |run| run.rate,
-        [true, false],
-    ),
-    Measure(
-        "CPU time per operation (less is better)",
-        Unit::Nanos,
-        |run| run.cpu,
-        [false, true],
-    ),
-    Measure(
-        "time of an operation, 99th percentile (less is better)",
-        Unit::Nanos,
-        |run| run.p99,
-        [true, true],
-    ),
+    Measure {
+        title: "operations per second (more is better)",
+        unit: Unit::PerSecond,
+        of: |run| run.rate,
+        is_result_of: |program| program.binary().1.is_none(),
+    },
+    Measure {
+        title: "CPU time per operation (less is better)",
+        unit: Unit::Nanos,
+        of: |run| run.cpu,
+        is_result_of: |program| program.binary().1.is_some(),
+    },
+    Measure {
+        title: "time of an operation, 99th percentile (less is better)",
+        unit: Unit::Nanos,
+        of: |run| run.p99,
+        is_result_of: |_| true,
+    },
 ];
 
 /// Prints the tables. Only the first one describes the operations.
@@ -48,7 +53,7 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
     for measure in &MEASURES {
-        let rows: Vec<_> = rows.iter().filter(|row| measure.is_result(row)).collect();
+        let rows: Vec<_> = rows.iter().filter(|row| measure.has_result(row)).collect();
         if !rows.is_empty() {
             let describes = tables.is_empty();
             tables += &format!("{}\n\n", measure.table(&rows, &shown, describes));
@@ -59,14 +64,14 @@ pub(crate) fn print(rows: &[Row<'_>]) {
 
 impl Measure {
     /// Returns whether the program has a result, which it does not if it timed no operation.
-    fn is_result(&self, (program, sides): &Row<'_>) -> bool {
+    fn has_result(&self, (program, sides): &Row<'_>) -> bool {
         let is_timed = sides.iter().any(|(_, runs)| !self.values(runs)[0].is_nan());
-        is_timed && self.3[usize::from(program.binary().1.is_some())]
+        is_timed && (self.is_result_of)(program)
     }
 
     fn table(&self, rows: &[&Row<'_>], shown: &[Side], describes: bool) -> Table {
         let operation = |text: String| describes.then_some(text);
-        let mut header = vec![self.0.to_owned()];
+        let mut header = vec![self.title.to_owned()];
         header.extend(operation("one operation".to_owned()));
         header.extend(shown.iter().map(|side| title(*side).to_owned()));
         let mut table = markdown(header);
@@ -90,11 +95,11 @@ impl Measure {
         };
         let others: Vec<_> = compared[at].1.iter().map(|run| run.others).collect();
         let values: Vec<_> = compared.iter().map(|(_, runs)| self.values(runs)).collect();
-        self.1.cell_with_ratio(&values, at) + mark(median(&others))
+        self.unit.cell_with_ratio(&values, at) + mark(median(&others))
     }
 
     fn values(&self, runs: &[Run]) -> Vec<f64> {
-        runs.iter().map(self.2).collect()
+        runs.iter().map(self.of).collect()
     }
 }
 

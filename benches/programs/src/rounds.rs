@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use common::alternate;
 use common::conditions::Conditions;
-use common::process::numbers;
+use common::process::printed;
 use load::pace::RATE;
 use load::peer::BINARY;
 
@@ -58,15 +58,16 @@ fn once(program: &Program, binary: &Path, tokios: &Path, options: &Options) -> R
     process.args(["run", &seconds.to_string()]);
     process.envs(program.binary().1.map(|rate| (RATE, rate)));
     process.envs(options.workers.map(|count| ("WORKERS", count.to_string())));
-    let printed = numbers(process.env(BINARY, tokios))?;
-    let [rate, cpu, timers, p99] = printed[..] else {
+    let printed = printed(process.env(BINARY, tokios))?;
+    let words: Vec<_> = printed.split_whitespace().collect();
+    let ["rate", rate, "cpu", cpu, "timers", timers, "p99", p99] = words[..] else {
         bail!("printed {printed:?}")
     };
     Ok(Run {
-        rate,
-        cpu,
-        p99,
-        timers,
+        rate: rate.parse()?,
+        cpu: cpu.parse()?,
+        p99: p99.parse()?,
+        timers: timers.parse()?,
         others: conditions.busy().unwrap_or(0.0),
     })
 }
