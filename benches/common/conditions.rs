@@ -6,16 +6,13 @@ use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::time::Instant;
 
+use crate::line;
 use crate::machine::Circumstances;
 use crate::process::{TICK, times};
-use crate::{line, median, range};
+use crate::{median, range};
 
 /// How many processors other programs may use before results are marked as doubtful.
 const QUIET: f64 = 0.2;
-
-/// The limit between the two kinds of transfer, in nanoseconds. Transfers between hyper-threads of one core take less, those
-/// between cores take more.
-const BETWEEN_CORES: f64 = 50.0;
 
 /// Observes the machine while a benchmark runs. Print its text below every table.
 #[derive(Debug)]
@@ -49,6 +46,12 @@ impl Conditions {
         Some((spent / self.since.elapsed().as_secs_f64()).max(0.0))
     }
 
+    /// Returns the median time of a cache-line transfer, in nanoseconds, if it could be measured.
+    pub fn line(&self) -> Option<f64> {
+        let lines = self.lines.borrow();
+        (!lines.is_empty()).then(|| median(&lines))
+    }
+
     /// Returns the mark for each cell of a table, which is empty if no other programs were busy.
     pub fn mark(&self) -> &'static str {
         mark(self.busy().unwrap_or(0.0))
@@ -74,18 +77,13 @@ impl Display for Conditions {
                 "Other programs used {busy:.2} processors during this run. "
             )?;
         }
-        let lines = self.lines.borrow();
-        if lines.is_empty() {
+        let Some(middle) = self.line() else {
             return write!(f, "The time of a cache line could not be measured.");
-        }
-        let (middle, (least, most)) = (median(&lines), range(&lines));
-        let place = match middle {
-            ..BETWEEN_CORES => "two hyper-threads of one core",
-            _ => "two cores",
         };
+        let (least, most) = range(&self.lines.borrow());
         write!(
             f,
-            "A cache line took {middle:.0} ns ({least:.0}–{most:.0}) from one processor to another, as between {place}."
+            "A cache line took {middle:.0} ns ({least:.0}–{most:.0}) from one processor to another."
         )
     }
 }

@@ -41,7 +41,7 @@ impl Display for Circumstances {
 }
 
 /// Returns the version of a package in a lock file.
-pub fn locked<'a>(lock: &'a str, package: &str) -> &'a str {
+fn locked<'a>(lock: &'a str, package: &str) -> &'a str {
     let begin = format!("name = \"{package}\"\nversion = \"");
     let version = lock
         .split_once(&begin)

@@ -14,7 +14,7 @@ use crate::tree::{self, Kind, TOKIO};
 use crate::verdict::{Measure, Spread, TINY, verdict};
 
 /// Gains begin at about this many timers per second.
-const MANY: f64 = 100_000.0;
+const MANY: f64 = 200_000.0;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {

@@ -1,47 +1,44 @@
 //! The programs, by name.
 
 use clap::builder::PossibleValuesParser;
-use common::machine;
 
 /// A published crate under load.
 pub(crate) struct Program {
     /// The name of the row. A name that ends with `-200k` is a program at 200,000 operations per second.
     pub(crate) name: &'static str,
-    /// The crate whose timers are measured: `tokio` if the timers are in the program's own code.
-    package: &'static str,
-    /// What an operation is, or what it needs.
+    /// What an operation is, or what it needs, for the command line.
     about: &'static str,
 }
 
-/// An entry: name, package, description.
+/// An entry: name, description.
 macro_rules! programs {
-    ($($name:literal, $package:literal, $about:literal;)*) => {
-        &[$(Program { name: $name, package: $package, about: $about }),*]
+    ($($name:literal, $about:literal;)*) => {
+        &[$(Program { name: $name, about: $about }),*]
     };
 }
 
 /// All programs, in the order of the table.
 pub(crate) const ALL: &[Program] = programs! {
-    "ractor", "ractor", "`call_t!`";
-    "ractor-200k", "ractor", "`call_t!`";
-    "ractor-500k", "ractor", "`call_t!`";
-    "kameo", "kameo", "`ask`, with a reply timeout";
-    "spawned", "spawned-concurrency", "`request`, 5 s by default";
-    "rsactor", "rsactor", "`ask_with_timeout`";
-    "tower", "tower", "timeout, hedge, retry, timeout";
-    "tower-200k", "tower", "timeout, hedge, retry, timeout";
-    "sftp-64", "russh-sftp", "requests, a session per caller";
-    "actor", "tokio", "calls to tasks over channels";
-    "actor-500k", "tokio", "calls to tasks over channels";
-    "pool", "tokio", "waits for one of 16 connections";
-    "spawn-timeout", "tokio", "`spawn(timeout(30 s, work))`";
-    "dq-churn", "tokio-util", "`DelayQueue`, few entries expire";
-    "dq-packets", "tokio-util", "`DelayQueue`, every entry expires";
-    "redis-64", "redis", "`GET` by 64 tasks";
-    "delay", "tokio", "hyper, a sleep of 5 ms per answer";
-    "rpc", "tokio", "calls that share one connection";
-    "nested", "tokio", "an echo under four timeouts";
-    "turmoil", "turmoil", "simulations with paused time";
+    "ractor", "`call_t!`";
+    "ractor-200k", "`call_t!`";
+    "ractor-500k", "`call_t!`";
+    "kameo", "`ask`, with a reply timeout";
+    "spawned", "`request`, 5 s by default";
+    "rsactor", "`ask_with_timeout`";
+    "tower", "timeout, hedge, retry, timeout";
+    "tower-200k", "timeout, hedge, retry, timeout";
+    "sftp-64", "requests, a session per caller";
+    "actor", "calls to tasks over channels";
+    "actor-500k", "calls to tasks over channels";
+    "pool", "waits for one of 16 connections";
+    "spawn-timeout", "`spawn(timeout(30 s, work))`";
+    "dq-churn", "tokio-util's `DelayQueue`, few entries expire";
+    "dq-packets", "tokio-util's `DelayQueue`, every entry expires";
+    "redis-64", "`GET` by 64 tasks";
+    "delay", "hyper, a sleep of 5 ms per answer";
+    "rpc", "calls that share one connection";
+    "nested", "an echo under four timeouts";
+    "turmoil", "simulations with paused time";
 };
 
 impl Program {
@@ -66,24 +63,22 @@ impl Program {
 
     /// Whether its timers, or its queues, are in its own code, so that changing the import replaces them.
     pub(crate) fn imports(&self) -> bool {
-        ["tokio", "tokio-util"].contains(&self.package)
+        let (name, _) = self.binary();
+        matches!(
+            name,
+            "actor"
+                | "delay"
+                | "dq-churn"
+                | "dq-packets"
+                | "nested"
+                | "pool"
+                | "rpc"
+                | "spawn-timeout"
+        )
     }
 
     /// Whether it also runs without its timeouts, which shows how long calls take by themselves.
     pub(crate) fn has_bare(&self) -> bool {
         ["actor", "ractor"].contains(&self.binary().0)
     }
-
-    /// Returns whose timers are measured, the program's own or a crate's, and in which operation.
-    pub(crate) fn operation(&self) -> String {
-        match self.package {
-            "tokio" => format!("our own: {}", self.about),
-            package => format!("{package} {}: {}", locked(package), self.about),
-        }
-    }
-}
-
-/// Returns the version of a package in the lock file.
-fn locked(package: &str) -> &'static str {
-    machine::locked(include_str!("../Cargo.lock"), package)
 }

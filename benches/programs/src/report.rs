@@ -1,6 +1,8 @@
-//! The tables, one for each measure: a row per program, and columns for Tokio, its alternative timer and tokio-wheel.
+//! The tables, one for each measure: a row per program, and columns for Tokio, its alternative timer and tokio-wheel. Where
+//! the processors are changes the results, and the host of a virtual machine moves them, so each place has its own tables.
 
 use common::conditions::mark;
+use common::line::Place;
 use common::median;
 use common::table::{Cell, Table, Unit, about_bold, markdown, number};
 
@@ -9,7 +11,8 @@ use crate::rounds::Run;
 use crate::side::{ALL, Side};
 
 const LEGEND: &str = "\
-1.31 × (1.30–1.31): 1.31 times Tokio's value of the same round, as the median of the rounds (lowest–highest).";
+1.31 × (1.30–1.31): 1.31 times Tokio's value of the same round, as the median of the rounds (lowest–highest).
+A round in which the processors moved is in no table.";
 
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
@@ -44,22 +47,41 @@ const MEASURES: [Measure; 3] = [
     },
 ];
 
-/// Prints the tables. Only the first one describes the operations.
+/// Prints the tables.
 pub(crate) fn print(rows: &[Row<'_>]) {
-    let ran = |side: &Side| {
-        let mut all = rows.iter().flat_map(|(_, sides)| sides);
-        all.any(|(one, _)| one == side)
-    };
-    let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
-    for measure in &MEASURES {
-        let rows: Vec<_> = rows.iter().filter(|row| measure.has_result(row)).collect();
-        if !rows.is_empty() {
-            let describes = tables.is_empty();
-            tables += &format!("{}\n\n", measure.table(&rows, &shown, describes));
+    for place in [Place::Far, Place::Between, Place::Near, Place::Unknown] {
+        let rows: Vec<_> = rows.iter().filter_map(|row| at(row, place)).collect();
+        let ran = |side: &Side| {
+            let mut all = rows.iter().flat_map(|(_, sides)| sides);
+            all.any(|(one, _)| one == side)
+        };
+        let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
+        for measure in &MEASURES {
+            let rows: Vec<_> = rows.iter().filter(|row| measure.has_result(row)).collect();
+            if !rows.is_empty() {
+                let title = format!("{}, {place}", measure.title);
+                tables += &format!("{}\n\n", measure.table(title, &rows, &shown));
+            }
         }
     }
     println!("{tables}{LEGEND}{}", about_bold(&tables));
+}
+
+/// Keeps the rounds in which the processors were at this place in each run.
+fn at<'a>((program, sides): &Row<'a>, place: Place) -> Option<Row<'a>> {
+    let all_there = |&round: &usize| {
+        sides
+            .iter()
+            .all(|(_, runs)| Place::of(runs[round].line) == place)
+    };
+    let rounds: Vec<_> = (0..sides[0].1.len()).filter(all_there).collect();
+    let kept = |runs: &[Run]| rounds.iter().map(|&round| runs[round]).collect();
+    let sides = sides
+        .iter()
+        .map(|(side, runs)| (*side, kept(runs)))
+        .collect();
+    (!rounds.is_empty()).then_some((*program, sides))
 }
 
 impl Measure {
@@ -69,15 +91,13 @@ impl Measure {
         is_timed && (self.is_result_of)(program)
     }
 
-    fn table(&self, rows: &[&Row<'_>], shown: &[Side], describes: bool) -> Table {
-        let operation = |text: String| describes.then_some(text);
-        let mut header = vec![self.title.to_owned()];
-        header.extend(operation("one operation".to_owned()));
-        header.extend(shown.iter().map(|side| title(*side).to_owned()));
+    fn table(&self, title: String, rows: &[&Row<'_>], shown: &[Side]) -> Table {
+        let mut header = vec![title, "rounds".to_owned()];
+        header.extend(shown.iter().map(|side| column(*side).to_owned()));
         let mut table = markdown(header);
         for (program, sides) in rows {
             let mut row = vec![Cell::new(format!("`{}`", program.name))];
-            row.extend(operation(program.operation()).map(Cell::new));
+            row.push(number(sides[0].1.len().to_string()));
             row.extend(shown.iter().map(|side| number(self.cell(*side, sides))));
             table.add_row(row);
         }
@@ -104,7 +124,7 @@ impl Measure {
 }
 
 /// Returns the title of a column: the implementation, and what is changed for tokio-wheel.
-fn title(side: Side) -> &'static str {
+fn column(side: Side) -> &'static str {
     match side {
         Side::Tokio => "Tokio",
         Side::Bare => "no timeouts",

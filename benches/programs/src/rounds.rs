@@ -15,7 +15,7 @@ use crate::program::Program;
 use crate::side::Side;
 
 /// What a program printed, and what the machine did meanwhile.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// Operations per second.
     pub(crate) rate: f64,
@@ -25,6 +25,8 @@ pub(crate) struct Run {
     pub(crate) timers: f64,
     /// How many processors other programs used.
     pub(crate) others: f64,
+    /// How long a cache line took from one processor to another, in nanoseconds, at the median of before and after.
+    pub(crate) line: f64,
 }
 
 /// Runs all rounds. Returns the runs of each side, round by round.
@@ -63,11 +65,13 @@ fn once(program: &Program, binary: &Path, tokios: &Path, options: &Options) -> R
     let ["rate", rate, "cpu", cpu, "timers", timers, "p99", p99] = words[..] else {
         bail!("printed {printed:?}")
     };
+    conditions.sample();
     Ok(Run {
         rate: rate.parse()?,
         cpu: cpu.parse()?,
         p99: p99.parse()?,
         timers: timers.parse()?,
         others: conditions.busy().unwrap_or(0.0),
+        line: conditions.line().unwrap_or(f64::NAN),
     })
 }
