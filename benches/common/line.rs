@@ -3,7 +3,6 @@
 //! Timers of several workers contend for cache lines, so every result with more than one worker depends on this time. On a
 //! virtual machine it may change from minute to minute, as the host moves its processors nearer to each other and away.
 
-use std::fmt::{self, Display, Formatter};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::scope;
 use std::time::{Duration, Instant};
@@ -20,43 +19,6 @@ const TURNS: u32 = 20;
 const LONGEST: f64 = 2_000.0;
 const ENOUGH: Duration = Duration::from_millis(20);
 const END: u32 = u32::MAX;
-
-/// How far two processors are from each other. On a virtual machine, the host may move them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A cache line takes less than 50 nanoseconds.
-    Near,
-    /// It takes more, but less than 85 nanoseconds.
-    Between,
-    /// It takes 85 nanoseconds or more.
-    Far,
-    /// It could not be measured.
-    Unknown,
-}
-
-impl Place {
-    /// Returns how far apart processors are between which a cache line takes so many nanoseconds.
-    #[must_use]
-    pub fn of(line: f64) -> Self {
-        match line {
-            ..50.0 => Self::Near,
-            ..85.0 => Self::Between,
-            85.0.. => Self::Far,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-impl Display for Place {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Near => "near processors",
-            Self::Between => "processors in between",
-            Self::Far => "far processors",
-            Self::Unknown => "processors at an unknown place",
-        })
-    }
-}
 
 /// A value on a pair of cache lines of its own, because processors fetch lines in pairs.
 #[repr(align(128))]

@@ -2,7 +2,6 @@
 //! the processors are changes the results, and the host of a virtual machine moves them, so each place has its own tables.
 
 use common::conditions::mark;
-use common::line::Place;
 use common::median;
 use common::table::{Cell, Table, Unit, about_bold, markdown, number};
 
@@ -13,6 +12,16 @@ use crate::side::{ALL, Side};
 const LEGEND: &str = "\
 1.31 × (1.30–1.31): 1.31 times Tokio's value of the same round, as the median of the rounds (lowest–highest).
 A round in which the processors moved is in no table.";
+
+/// Where the processors are: a name, and whether a cache line takes so many nanoseconds from one to the other.
+type Place = (&'static str, fn(f64) -> bool);
+
+const PLACES: [Place; 4] = [
+    ("far processors", |line| line >= 85.0),
+    ("processors in between", |line| (50.0..85.0).contains(&line)),
+    ("near processors", |line| line < 50.0),
+    ("processors at an unknown place", f64::is_nan),
+];
 
 /// A program, and its runs on each side.
 type Row<'a> = (&'a Program, Vec<(Side, Vec<Run>)>);
@@ -49,14 +58,14 @@ const MEASURES: [Measure; 3] = [
 
 /// Prints the tables.
 pub(crate) fn print(rows: &[Row<'_>]) {
+    let ran = |side: &Side| {
+        let mut all = rows.iter().flat_map(|(_, sides)| sides);
+        all.any(|(one, _)| one == side)
+    };
+    let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
     let mut tables = String::new();
-    for place in [Place::Far, Place::Between, Place::Near, Place::Unknown] {
-        let rows: Vec<_> = rows.iter().filter_map(|row| at(row, place)).collect();
-        let ran = |side: &Side| {
-            let mut all = rows.iter().flat_map(|(_, sides)| sides);
-            all.any(|(one, _)| one == side)
-        };
-        let shown: Vec<_> = ALL.into_iter().filter(ran).collect();
+    for (place, is_there) in PLACES {
+        let rows: Vec<_> = rows.iter().filter_map(|row| at(row, is_there)).collect();
         for measure in &MEASURES {
             let rows: Vec<_> = rows.iter().filter(|row| measure.has_result(row)).collect();
             if !rows.is_empty() {
@@ -68,20 +77,14 @@ pub(crate) fn print(rows: &[Row<'_>]) {
     println!("{tables}{LEGEND}{}", about_bold(&tables));
 }
 
-/// Keeps the rounds in which the processors were at this place in each run.
-fn at<'a>((program, sides): &Row<'a>, place: Place) -> Option<Row<'a>> {
-    let all_there = |&round: &usize| {
-        sides
-            .iter()
-            .all(|(_, runs)| Place::of(runs[round].line) == place)
+/// Keeps the rounds in which the processors were at a place in each run.
+fn at<'a>((program, sides): &Row<'a>, is_there: fn(f64) -> bool) -> Option<Row<'a>> {
+    let mut rounds: Vec<_> = (0..sides[0].1.len()).collect();
+    rounds.retain(|&round| sides.iter().all(|(_, runs)| is_there(runs[round].line)));
+    let kept = |(side, runs): &(Side, Vec<Run>)| {
+        (*side, rounds.iter().map(|&round| runs[round]).collect())
     };
-    let rounds: Vec<_> = (0..sides[0].1.len()).filter(all_there).collect();
-    let kept = |runs: &[Run]| rounds.iter().map(|&round| runs[round]).collect();
-    let sides = sides
-        .iter()
-        .map(|(side, runs)| (*side, kept(runs)))
-        .collect();
-    (!rounds.is_empty()).then_some((*program, sides))
+    (!rounds.is_empty()).then(|| (*program, sides.iter().map(kept).collect()))
 }
 
 impl Measure {
