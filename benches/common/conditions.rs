@@ -6,10 +6,9 @@ use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::time::Instant;
 
-use crate::line;
 use crate::machine::Circumstances;
 use crate::process::{TICK, times};
-use crate::{median, range};
+use crate::{line, median, range};
 
 /// How many processors other programs may use before results are marked as doubtful.
 const QUIET: f64 = 0.2;

@@ -2,44 +2,54 @@
 
 use clap::builder::PossibleValuesParser;
 
-/// A published crate under load.
+/// A published crate, or a program with timers of its own, under load.
 pub(crate) struct Program {
     /// The name of the row. A name that ends with `-200k` is a program at 200,000 operations per second.
     pub(crate) name: &'static str,
     /// What an operation is, or what it needs, for the command line.
     about: &'static str,
-}
-
-/// An entry: name, description.
-macro_rules! programs {
-    ($($name:literal, $about:literal;)*) => {
-        &[$(Program { name: $name, about: $about }),*]
-    };
+    /// Whether its timers, or its queues, are in its own code, so that changing the import replaces them.
+    pub(crate) imports: bool,
 }
 
 /// All programs, in the order of the table.
-pub(crate) const ALL: &[Program] = programs! {
-    "ractor", "`call_t!`";
-    "ractor-200k", "`call_t!`";
-    "ractor-500k", "`call_t!`";
-    "kameo", "`ask`, with a reply timeout";
-    "spawned", "`request`, 5 s by default";
-    "rsactor", "`ask_with_timeout`";
-    "tower", "timeout, hedge, retry, timeout";
-    "tower-200k", "timeout, hedge, retry, timeout";
-    "sftp-64", "requests, a session per caller";
-    "actor", "calls to tasks over channels";
-    "actor-500k", "calls to tasks over channels";
-    "pool", "waits for one of 16 connections";
-    "spawn-timeout", "`spawn(timeout(30 s, work))`";
-    "dq-churn", "tokio-util's `DelayQueue`, few entries expire";
-    "dq-packets", "tokio-util's `DelayQueue`, every entry expires";
-    "redis-64", "`GET` by 64 tasks";
-    "delay", "hyper, a sleep of 5 ms per answer";
-    "rpc", "calls that share one connection";
-    "nested", "an echo under four timeouts";
-    "turmoil", "simulations with paused time";
-};
+pub(crate) const ALL: &[Program] = &[
+    published("ractor", "`call_t!`"),
+    published("ractor-200k", "`call_t!`"),
+    published("ractor-500k", "`call_t!`"),
+    published("kameo", "`ask`, with a reply timeout"),
+    published("spawned", "`request`, 5 s by default"),
+    published("rsactor", "`ask_with_timeout`"),
+    published("tower", "timeout, hedge, retry, timeout"),
+    published("tower-200k", "timeout, hedge, retry, timeout"),
+    published("sftp-64", "requests, a session per caller"),
+    own("actor", "calls to tasks over channels"),
+    own("actor-500k", "calls to tasks over channels"),
+    own("pool", "waits for one of 16 connections"),
+    own("spawn-timeout", "`spawn(timeout(30 s, work))`"),
+    own("dq-churn", "`DelayQueue`, few entries expire"),
+    own("dq-packets", "`DelayQueue`, every entry expires"),
+    published("redis-64", "`GET` by 64 tasks"),
+    own("delay", "hyper, a sleep of 5 ms per answer"),
+    own("rpc", "calls that share one connection"),
+    own("nested", "an echo under four timeouts"),
+    published("turmoil", "simulations with paused time"),
+];
+
+const fn published(name: &'static str, about: &'static str) -> Program {
+    Program {
+        name,
+        about,
+        imports: false,
+    }
+}
+
+const fn own(name: &'static str, about: &'static str) -> Program {
+    Program {
+        imports: true,
+        ..published(name, about)
+    }
+}
 
 impl Program {
     /// Returns the names, for the command line.
@@ -59,22 +69,6 @@ impl Program {
     /// Whether it has workers, and so can have Tokio's alternative timer. The others have current-thread runtimes.
     pub(crate) fn has_workers(&self) -> bool {
         !["delay", "turmoil"].contains(&self.name)
-    }
-
-    /// Whether its timers, or its queues, are in its own code, so that changing the import replaces them.
-    pub(crate) fn imports(&self) -> bool {
-        let (name, _) = self.binary();
-        matches!(
-            name,
-            "actor"
-                | "delay"
-                | "dq-churn"
-                | "dq-packets"
-                | "nested"
-                | "pool"
-                | "rpc"
-                | "spawn-timeout"
-        )
     }
 
     /// Whether it also runs without its timeouts, which shows how long calls take by themselves.

@@ -74,7 +74,7 @@ impl Side {
             Tokio | Tree | Other => true,
             Bare => program.has_bare(),
             Alt => program.has_workers(),
-            Import => program.imports(),
+            Import => program.imports,
         }
     }
 
