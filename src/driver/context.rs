@@ -9,13 +9,14 @@
 //! workers use. So a worker remembers its runtime. Two facts never change: a thread that runs a task
 //! of a multi-thread runtime belongs to that runtime's pool for as long as it lives, and of all
 //! schedulers, only a multi-thread runtime's has workers with an index above 0. Together they prove
-//! that a pool thread with such an index runs a worker of its own runtime.
+//! that a pool thread with such an index runs a worker of its own runtime, although another runtime may
+//! be the current one.
 //!
 //! | `worker_index()` | where | the timer's runtime |
 //! | --- | --- | --- |
-//! | above 0 | a worker, even inside `enter(other)` | the pool's |
+//! | above 0 | a worker, even inside `enter(other)`, or `other.block_on` in `block_in_place` | the pool's |
 //! | 0 | the first worker, or a current-thread runtime on whichever thread | the current handle's |
-//! | none | `block_in_place`, `spawn_blocking`, any other thread | the current handle's |
+//! | none | elsewhere in `block_in_place`, `spawn_blocking`, any other thread | the current handle's |
 //!
 //! Index 0 proves nothing, because a thread that gave its worker away may drive a current-thread
 //! runtime. So the first worker asks for the handle each time.
@@ -155,6 +156,13 @@ fn by_unusual_handle() -> runtime::Id {
         contain(|| drop(handle.spawn(async move { know_pool(here) })));
     }
     here
+}
+
+/// Lets the next timer of this thread find out its home again. Call this if the shard is busy: the thread
+/// may have given away the first worker, got another one, and still use the first one's shard. (To ask for
+/// the index each time would cost an eighth of arming and cancelling.)
+pub(super) fn forget_usual() {
+    LOCAL.with(|local| local.usual.set(None));
 }
 
 /// Returns this thread's home in the driver of this runtime, or `None` if the driver has ended.

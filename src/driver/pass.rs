@@ -7,8 +7,9 @@
 //!    `alarm/mod.rs` says why.
 //! 2. In a poll of the driver task. The runtime polls that task once after it was spawned. Later it
 //!    is polled when a thread has requested a pass, for example because the alarm fired early,
-//!    because its time had already come when it was to be armed, because timers were deferred, or
-//!    because the check below found a late timer in a busy runtime.
+//!    because its time had already come when it was to be armed, because timers were deferred, because
+//!    a pass has not moved all entries of a large slot, or because the check below found a late timer in
+//!    a busy runtime.
 //!
 //! # A mass expiry
 //!
@@ -123,12 +124,12 @@ impl Driver {
         pass.left = deferred;
         let mut fires = |shard: &Shard| shard.fire_deferred(&mut pass);
         while deferred > 0 && shards.clone().filter(|shard| fires(shard)).count() > 0 {}
-        let idle = u64::from(pass.is_idle);
+        let (idle, is_unfinished) = (u64::from(pass.is_idle), pass.sections == 0);
         self.idle_passes.fetch_add(idle, Ordering::Relaxed);
         // Each section has emptied the batch, so `forget` leaks nothing.
         mem::forget(pass);
         self.rearm();
-        if self.alarm.awaited_until() != Tick::NEVER {
+        if is_unfinished || self.alarm.awaited_until() != Tick::NEVER {
             self.request_pass();
         }
     }

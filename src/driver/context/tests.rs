@@ -1,21 +1,39 @@
 //! How threads learn whose pool they belong to, and what the alarm leaves to the driver task. These are unit tests, because
 //! they count the tasks that tell the threads, and fire the alarm themselves.
 
+use std::iter::repeat_n;
 use std::pin::Pin;
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 
+use tokio::runtime::Runtime;
+
 use crate::clock::Tick;
 use crate::driver::registry;
-use crate::settings::{BATCH, PASS};
+use crate::settings::{BATCH, MANY, PASS};
 use crate::{Duration, Sleep, sleep};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-fn one_worker() -> tokio::runtime::Runtime {
+fn workers(count: usize) -> Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(1).enable_time().build().unwrap()
+    builder.worker_threads(count).enable_time().build().unwrap()
+}
+
+fn one_worker() -> Runtime {
+    workers(1)
+}
+
+/// Returns a runtime whose only worker is blocked, so the driver task never runs, and nobody else fires
+/// the alarm, until the sender is dropped.
+fn one_blocked_worker() -> (Runtime, mpsc::Sender<()>) {
+    let runtime = one_worker();
+    let ((unblock, blocked), (start, started)) = (mpsc::channel::<()>(), mpsc::channel());
+    runtime.spawn(async move { start.send(()).map(|()| blocked.recv()) });
+    started.recv().unwrap();
+    (runtime, unblock)
 }
 
 /// No task runs before the poll returns, so each request waits longer than the last.
@@ -39,7 +57,7 @@ fn a_poll_that_makes_many_timers_asks_seldom() {
 #[test]
 fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
     let runtime = one_worker();
-    let counted = Arc::new(Noop);
+    let counted = Arc::new(Counted::default());
     let waker = Waker::from(Arc::clone(&counted));
     let task = runtime.spawn(async move {
         let wheel = crate::Builder::new().build().unwrap();
@@ -55,7 +73,7 @@ fn a_timer_of_a_wheel_is_cancelled_without_delay_by_the_worker_that_made_it() {
 #[test]
 fn polling_the_timers_of_another_driver_uses_up_no_request() {
     let (runtime, other) = (one_worker(), one_worker());
-    let inside = |runtime: &tokio::runtime::Runtime, make: fn() -> crate::Sleep| {
+    let inside = |runtime: &Runtime, make: fn() -> crate::Sleep| {
         let _guard = runtime.enter();
         make()
     };
@@ -85,14 +103,64 @@ fn a_thread_of_a_pool_does_not_get_used_to_another_runtime() {
     }
 }
 
-/// The only worker is blocked, so the driver task never runs, and nobody else fires the alarm.
+/// A thread that was the first worker's, gave that away, and got another one, must not stay in the first
+/// worker's shard. It notices that when the shard is busy.
+#[test]
+fn a_thread_that_becomes_another_worker_notes_its_index() {
+    let (runtime, meet) = (workers(2), Arc::new(Barrier::new(2)));
+    let _guard = runtime.enter();
+    let driver = registry::driver_of(runtime.handle());
+    let _busy = driver.shards().nth(1).unwrap().try_lock();
+    let here = runtime.handle().id();
+    let tasks = [0, 1].map(|_| {
+        let meet = Arc::clone(&meet);
+        runtime.spawn(async move {
+            meet.wait();
+            super::know_pool(here);
+            super::LOCAL.with(|local| {
+                local.usual.set(Some(here));
+                local.index.set(Some(0));
+            });
+            assert!(futures::poll!(&mut sleep(HOUR)).is_pending());
+            drop(sleep(HOUR));
+            let noted = super::LOCAL.with(|local| local.index.get());
+            assert_eq!(noted, tokio::runtime::worker_index());
+        })
+    });
+    for task in tasks {
+        runtime.block_on(task).unwrap();
+    }
+}
+
+/// Otherwise each part of the slot would wait for Tokio's timer, and all timers of the shard with it.
+#[test]
+fn the_driver_task_goes_on_while_a_large_slot_cascades() {
+    const SLOT: u64 = 64 * 64 * 64 * 64;
+    let (runtime, _unblock) = one_blocked_worker();
+    let _guard = runtime.enter();
+    let driver = registry::driver_of(runtime.handle());
+    let due = Tick((Tick::really_now().0 + 2 * SLOT).next_multiple_of(SLOT));
+    let last = Tick(due.0 + SLOT - 1);
+    let shard = driver.shards().next().unwrap();
+    for when in repeat_n(last, 3 * MANY).chain([due]) {
+        assert!(shard.arm(when, Waker::noop().clone()).is_ok());
+    }
+    driver.rearm();
+    thread::sleep(Duration::from_nanos(due.0 - Tick::really_now().0));
+    driver.alarm_fired();
+    let counted = Arc::new(Counted::default());
+    driver.poll_task(&Waker::from(Arc::clone(&counted)));
+    assert_eq!(shard.snapshot().fired, 1);
+    assert!(
+        counted.0.load(Ordering::Relaxed) > 0,
+        "no pass was requested"
+    );
+}
+
 #[test]
 fn the_alarm_leaves_deferred_timers_to_the_driver_task_for_a_while() {
     const ALL: usize = 1_000;
-    let runtime = one_worker();
-    let ((unblock, blocked), (start, started)) = (mpsc::channel::<()>(), mpsc::channel());
-    runtime.spawn(async move { start.send(()).map(|()| blocked.recv()) });
-    started.recv().unwrap();
+    let (runtime, _unblock) = one_blocked_worker();
     let _guard = runtime.enter();
     let driver = registry::driver_of(runtime.handle());
     let armed = |millis| {
@@ -117,7 +185,6 @@ fn the_alarm_leaves_deferred_timers_to_the_driver_task_for_a_while() {
         assert_eq!(fired, first + 1);
     }
     assert_eq!(fired_after(100), ALL + 1);
-    drop(unblock);
 }
 
 /// If the alarm has to move a second time, it is set early enough for the next deadlines.
@@ -144,8 +211,12 @@ fn a_series_of_falling_deadlines_seldom_moves_the_alarm() {
     assert!(moves < 10, "{moves} moves");
 }
 
-struct Noop;
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Counted(AtomicUsize);
 
-impl Wake for Noop {
-    fn wake(self: Arc<Self>) {}
+impl Wake for Counted {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }

@@ -26,7 +26,7 @@ pub(in crate::driver) struct Pass<'a> {
     /// Number of timers that the pass may still fire. It defers all others that are due.
     pub(in crate::driver) left: usize,
     /// Number of critical sections in which it may still look for due timers.
-    sections: usize,
+    pub(in crate::driver) sections: usize,
     /// Whether it has found nothing due.
     pub(in crate::driver) is_idle: bool,
 }

@@ -66,6 +66,7 @@ impl Placed {
         let Some(driver) = self.home.driver.upgrade() else {
             return Err(waker);
         };
+        context::forget_usual();
         let (homes, own) = (&driver.homes, self.home.index);
         let others = homes[own + 1..].iter().chain(&homes[..own]);
         let mut tries = 0;
