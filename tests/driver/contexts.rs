@@ -78,6 +78,18 @@ fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
     belong_to([OTHERS; 2], make);
 }
 
+/// There, the thread has its worker's index again. H52.
+#[test]
+fn in_a_nested_block_on_a_timer_belongs_to_the_workers_runtime() {
+    fn nested(other: &Handle, make: fn() -> Sleep) -> Sleep {
+        block_in_place(|| other.block_on(async { make() }))
+    }
+    belong_to([OTHERS, WORKERS], |other| nested(other, || sleep(HOUR)));
+    belong_to([OTHERS; 2], |other| {
+        nested(other, || Timers::current().sleep(HOUR))
+    });
+}
+
 /// B1: the thread gave the first worker away and returned to the pool, and then drives a runtime of its own.
 #[test]
 fn a_thread_that_was_a_worker_makes_timers_of_the_runtime_that_it_drives() {
