@@ -2,11 +2,12 @@
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write as _};
+use std::ops::RangeInclusive;
 use std::process::exit;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser};
 
 pub mod conditions;
 pub mod line;
@@ -57,6 +58,11 @@ pub fn names(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> Pos
     let all = all.into_iter();
     let all = all.map(|(name, about)| PossibleValue::new(name).help(about));
     all.collect::<Vec<_>>().into()
+}
+
+/// Returns a parser for numbers in this range, for the command line.
+pub fn within<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> RangedU64ValueParser<T> {
+    RangedU64ValueParser::new().range(range)
 }
 
 /// Returns the word that stands for this value on the command line.

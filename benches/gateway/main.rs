@@ -36,7 +36,7 @@ use clap::Parser;
 use common::conditions::Conditions;
 use common::process::cpu_time;
 use common::table::{self, LEGEND, Table, Unit, about_bold, markdown, number, title};
-use common::{alternate, println, processors, thousands};
+use common::{alternate, println, processors, thousands, within};
 use hyper_util::server::conn::auto::Builder;
 use timers::{Alt, Timers as _, Tokio, Wheel};
 
@@ -59,22 +59,22 @@ const CALLS_PER_NEVER: u64 = 1_000;
 #[derive(Debug, Parser)]
 struct Options {
     /// Rounds, each of which runs every implementation, in alternating order
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = within::<usize>(1..=1000))]
     rounds: usize,
     /// Seconds measured per run, after a second of warm-up
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 4, value_parser = within::<u64>(1..=3600))]
     seconds: u64,
     /// Requests per second
-    #[arg(long, default_value_t = 2_000)]
+    #[arg(long, default_value_t = 2_000, value_parser = within::<u64>(100..=100_000))]
     rate: u64,
     /// Requests that need a backend which does not answer, and have one deadline, or with `--steady` one each
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = within::<u32>(0..=1_000_000))]
     stalled: u32,
     /// With `--stalled`: each of these requests times out a second after it was sent
     #[arg(long, requires = "stalled")]
     steady: bool,
     /// Workers of the gateway [default: one per processor]
-    #[arg(long)]
+    #[arg(long, value_parser = within::<usize>(1..=1024))]
     workers: Option<usize>,
     /// Be the clients and the backends
     #[arg(long, hide = true)]
@@ -139,8 +139,8 @@ const OUTAGE: [&str; VALUES.len()] = [
 fn main() -> Result<()> {
     let options = Options::parse();
     ensure!(
-        !options.steady || options.seconds > 2,
-        "--steady needs --seconds 3 or more"
+        options.stalled == 0 || options.seconds > 2,
+        "--stalled needs --seconds 3 or more"
     );
     if options.outside {
         return outside::run(&options);
@@ -245,7 +245,11 @@ fn check(options: &Options, tally: &Tally, received: u64, early: u64) -> Result<
     let (exactly, at_least) = (|count| count..=count, |count| count..=u64::MAX);
     for (what, expected, found) in [
         ("requests", exactly(requests), tally.requests.get()),
-        ("stalled", exactly(stalled), tally.stalled.get()),
+        (
+            "requests that stalled in time (if too few, raise --seconds)",
+            exactly(stalled),
+            tally.stalled.get(),
+        ),
         ("answered calls", exactly(tally.answered.get()), received),
         (
             "calls that timed out",

@@ -33,7 +33,7 @@ use common::conditions::Conditions;
 use common::probe::{between, quantile};
 use common::process::numbers;
 use common::table::{LEGEND, Table, Unit, about_bold, markdown, number, title};
-use common::{alternate, compute, println};
+use common::{alternate, compute, println, within};
 use timers::{Alt, Precise, Timers, Tokio, Wheel};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
@@ -52,19 +52,19 @@ const BLOCK: Duration = Duration::from_secs(1);
 #[derive(Debug, Parser)]
 struct Options {
     /// Rounds, each of which runs every implementation, in alternating order
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = within::<usize>(1..=1000))]
     rounds: usize,
     /// Workers, or 0 for a current-thread runtime
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = within::<usize>(0..=1024))]
     workers: usize,
     /// Timeouts that expire [default: several outages, of 10,000 to 1,000,000 timeouts]
-    #[arg(long)]
+    #[arg(long, value_parser = within::<usize>(1..=10_000_000))]
     timers: Option<usize>,
     /// Milliseconds over which the deadlines are spread
-    #[arg(long, default_value_t = 0, requires = "timers")]
+    #[arg(long, default_value_t = 0, requires = "timers", value_parser = within::<u64>(0..=60_000))]
     spread: u64,
     /// Nanoseconds for which each task works after its timeout
-    #[arg(long, default_value_t = 0, requires = "timers")]
+    #[arg(long, default_value_t = 0, requires = "timers", value_parser = within::<u64>(0..=1_000_000_000))]
     work: u64,
     /// Also tokio-wheel with high resolution
     #[arg(long)]

@@ -50,7 +50,7 @@ struct Arguments {
     #[arg(long)]
     list: bool,
     /// Rounds for each benchmark, each of which runs every implementation once
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_parser = common::within::<u32>(1..=1000))]
     rounds: Option<u32>,
     /// An implementation, and N if one timer in N is kept; set by `peak`
     #[arg(long, hide = true, num_args = 2)]

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use common::conditions::Conditions;
+use common::within;
 
 use crate::program::{ALL, Program};
 use crate::side::Side;
@@ -33,13 +34,13 @@ struct Options {
     #[arg(value_parser = Program::names())]
     programs: Vec<String>,
     /// Rounds per program; each round runs every implementation, in alternating order. With 0, only builds
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = within::<usize>(0..=1000))]
     rounds: usize,
     /// Seconds measured per run, after a second of warm-up
-    #[arg(long, default_value_t = 4.0)]
-    seconds: f64,
+    #[arg(long, default_value_t = 4, value_parser = within::<u64>(1..=3600))]
+    seconds: u64,
     /// Workers of each program [default: 2]
-    #[arg(long)]
+    #[arg(long, value_parser = within::<usize>(1..=1024))]
     workers: Option<usize>,
     /// What to compare with Tokio [default: all that the program can run on, but `bare`]
     #[arg(long, value_delimiter = ',')]

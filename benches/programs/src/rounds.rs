@@ -56,7 +56,7 @@ pub(crate) fn run(
 fn once(program: &Program, binary: &Path, tokios: &Path, options: &Options) -> Result<Run> {
     let (seconds, conditions) = (options.seconds, Conditions::watch());
     let mut process = Command::new("timeout");
-    process.arg((seconds + 15.0).to_string()).arg(binary);
+    process.arg((seconds + 15).to_string()).arg(binary);
     process.args(["run", &seconds.to_string()]);
     process.envs(program.binary().1.map(|rate| (RATE, rate)));
     process.envs(options.workers.map(|count| ("WORKERS", count.to_string())));
