@@ -82,7 +82,7 @@ fn in_a_blocking_section_a_timer_belongs_to_the_current_runtime() {
 #[test]
 fn in_a_nested_block_on_a_timer_belongs_to_the_workers_runtime() {
     fn nested(other: &Handle, make: fn() -> Sleep) -> Sleep {
-        block_in_place(|| other.block_on(async { make() }))
+        block_in_place(|| other.block_on(futures::future::lazy(|_| make())))
     }
     belong_to([OTHERS, WORKERS], |other| nested(other, || sleep(HOUR)));
     belong_to([OTHERS; 2], |other| {
