@@ -39,7 +39,8 @@ use self::tree::Kind;
 ///
 /// Exits with 0; with 1 if `check`, `migrate --check` or `patch --verify` finds something, or if the
 /// service is slower; and with 2 on errors. `try` and `timers` exit as the program that they run.
-/// All but `migrate --write` and `patch` work on a copy, and change nothing outside `target`.
+/// All but `migrate --write` and `patch` work on a copy, and change nothing outside `target`. But the
+/// copy's files are links, so what your program writes into them is written into the service.
 #[derive(Parser)]
 #[command(bin_name = "cargo wheel", version)]
 struct Options {

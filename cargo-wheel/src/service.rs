@@ -12,6 +12,10 @@ use cargo_metadata::{Metadata, MetadataCommand, Package};
 
 use crate::process;
 
+/// Commands of cargo that edit the files of a package, which in a copy are links to the service's. Others
+/// do with `--fix`.
+const EDITORS: [&str; 5] = ["add", "remove", "rm", "fix", "fmt"];
+
 #[derive(Clone)]
 pub(crate) struct Service {
     /// The workspace's folder.
@@ -112,9 +116,7 @@ impl Service {
 
     /// Returns cargo, for a copy if this is one.
     pub(crate) fn cargo(&self, arguments: &[impl AsRef<OsStr>]) -> Result<Command> {
-        let mut own = arguments.iter().map(AsRef::as_ref).take_while(|word| *word != "--");
-        let is_named = own.any(|word| word.to_string_lossy().starts_with("--manifest-path"));
-        ensure!(!is_named, "write --manifest-path before the --, so that this command sees it");
+        suits_a_copy(arguments)?;
         let mut cargo = process::cargo();
         cargo.args(self.settings.iter().flat_map(|value| ["--config", value]));
         let (command, others) = arguments.split_at(1);
@@ -136,6 +138,19 @@ impl Service {
         let own = ["metadata", "--format-version=1", &platform].map(str::to_owned);
         Ok(MetadataCommand::parse(self.output(&[&own, arguments].concat())?)?)
     }
+}
+
+/// Fails if cargo would not work on the copy with these arguments.
+fn suits_a_copy(arguments: &[impl AsRef<OsStr>]) -> Result<()> {
+    let own = arguments.iter().map(|word| word.as_ref().to_string_lossy());
+    let own: Vec<_> = own.take_while(|word| word != "--").collect();
+    let is_named = own.iter().any(|word| word.starts_with("--manifest-path"));
+    ensure!(!is_named, "write --manifest-path before the --, so that this command sees it");
+    let edits = own.first().is_some_and(|command| EDITORS.contains(&&**command));
+    let edits = edits || own.iter().any(|word| word == "--fix");
+    let line = own.join(" ");
+    ensure!(!edits, "cargo {line} would change the service itself: run it without cargo wheel");
+    Ok(())
 }
 
 /// Returns an absolute path as one below another folder.

@@ -29,6 +29,10 @@ fn try_leaves_nothing_behind() {
     assert_eq!(printed(&output).0, "wheel::sleep::Sleep\n", "{}", printed(&output).1);
     let (_, err) = service.unchanged(|| service.run("try -- run --manifest-path Cargo.toml", 2));
     assert!(err.contains("before the --"), "{err}");
+    for command in ["add serde", "rm tokio", "fmt", "clippy --fix"] {
+        let (_, err) = service.unchanged(|| service.run(&format!("try -- {command}"), 2));
+        assert!(err.contains(&format!("cargo {command} would change the service itself")), "{err}");
+    }
     service.unchanged(|| service.run("try -- run --bin absent", 101));
 }
 
