@@ -129,12 +129,16 @@ fn offset(table: &dyn TableLike, package: &str) -> Option<usize> {
     })
 }
 
-/// Returns a package's Rust files, in order, except those of packages inside of it.
+/// Returns a package's Rust files, in order, except those of packages inside of it, and those that cargo
+/// has built, in the folder `target` beside the manifest or in one that cargo has marked.
 pub(crate) fn sources(package: &Package) -> impl Iterator<Item = PathBuf> {
     let is_source = |entry: &DirEntry| {
         let name = entry.file_name().to_string_lossy();
-        let is_inner = || entry.path().join("Cargo.toml").exists();
-        entry.depth() == 0 || !(name == "target" || name.starts_with('.') || is_inner())
+        let is_built = entry.depth() == 1 && name == "target";
+        let has = |file| entry.path().join(file).exists();
+        let is_other =
+            is_built || name.starts_with('.') || has("CACHEDIR.TAG") || has("Cargo.toml");
+        entry.depth() == 0 || !is_other
     };
     let files = WalkDir::new(package.manifest_path.with_file_name("")).sort_by_file_name();
     let files = files.into_iter().filter_entry(is_source).filter_map(Result::ok);

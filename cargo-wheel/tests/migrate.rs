@@ -150,13 +150,16 @@ fn check_manifest(service: &Service, form: &str, to: Direction) {
 }
 
 #[rustfmt::skip]
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 16] = [
     ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"a/b\"]\n[workspace.dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n"),
     ("src/main.rs", "use tokio::time;\n"),
     ("a/Cargo.toml", "[package]\nname = \"a\"\n[dependencies]\ntokio.workspace = true\n"),
     ("a/src/lib.rs", "use tokio::{net, time};\n// A comment\nuse tower::timeout;\nuse tokio_util::time::DelayQueue;\n"),
     ("a/src/net.rs", "use tokio::net;\n"),
+    ("a/src/target/mod.rs", "use tokio::time;\n"),
     ("a/target/built.rs", "use tokio::time;\n"),
+    ("a/built/CACHEDIR.TAG", ""),
+    ("a/built/built.rs", "use tokio::time;\n"),
     ("a/.hidden/lib.rs", "use tokio::time;\n"),
     ("a/vendor/b/Cargo.toml", ""),
     ("a/vendor/b/lib.rs", "use tokio::time;\n"),
@@ -187,6 +190,7 @@ fn a_workspace_moves_forth_and_back() {
         "tokio-wheel = { version = \"0.1.0\", path = \"../wheel\", features = [\"test-util\"] }\n";
     let manifest = format!("{}{wheel}", FILES[2].1);
     assert_eq!(service.read("a/Cargo.toml"), manifest);
+    assert_eq!(service.read("a/src/target/mod.rs"), "use wheel::time;\n");
     service.run("migrate --check", 0);
     // What only tokio-wheel has keeps the dependency.
     service.write("a/src/lib.rs", "use wheel::{Builder, time};\n");
