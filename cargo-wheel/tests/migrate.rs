@@ -233,6 +233,32 @@ fn a_migration_that_fails_or_ends_early() {
     service.run("migrate --write --back", 0);
 }
 
+/// Where `wheel` is a module or another crate, nothing changes, and a module is listed if it is in the way.
+#[test]
+fn another_wheel_stays() {
+    let code = "mod wheel { pub mod error {} pub fn sleep() {} }\nuse wheel::error;\n";
+    let service = Service::new("another", "", code);
+    write_wheel(&service);
+    let forth = "migrate --write --path wheel";
+    for command in [forth, "migrate --write --back"] {
+        let (out, _) = service.unchanged(|| service.run(command, 0));
+        assert_eq!(out, "\nNothing changes.\n");
+    }
+    service.write("src/other.rs", "use tokio::time;\n");
+    let (out, _) = service.unchanged(|| service.run(forth, 0));
+    assert!(out.contains("main.rs:1: `mod wheel`: this package stays as it is"), "{out}");
+    service.write("src/main.rs", "");
+    service.run(forth, 0);
+    service.write("src/main.rs", code);
+    let (out, _) = service.unchanged(|| service.run("migrate --write --back", 0));
+    assert!(out.contains("main.rs:1: `mod wheel`: this package stays as it is"), "{out}");
+    // A crate.
+    service.write("src/main.rs", "use wheel::time;\n");
+    let manifest = service.read("Cargo.toml");
+    service.write("Cargo.toml", manifest.split("tokio-wheel").next().unwrap());
+    service.unchanged(|| service.run("migrate --write --back", 0));
+}
+
 #[test]
 fn an_optional_tokio_is_listed() {
     let service = Service::new("optional", "", "use tokio::time;\n//! use tokio::{task, time};\n");

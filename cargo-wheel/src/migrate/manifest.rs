@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use cargo_metadata::{Dependency, DependencyKind, Package};
 
-const WHEEL: &str = "tokio-wheel";
+pub(super) const WHEEL: &str = "tokio-wheel";
 
 /// tokio-wheel is added beside the first of these.
 const BESIDE: [&str; 4] = [WHEEL, "tokio", "tokio-util", "tokio-stream"];

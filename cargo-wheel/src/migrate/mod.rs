@@ -12,7 +12,6 @@ mod manifest;
 mod moves;
 mod rewrite;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,7 +20,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use cargo_metadata::Package;
 use similar::TextDiff;
 
-use self::manifest::{back, forth};
+use self::manifest::{WHEEL, back, forth};
 use self::moves::Direction;
 use self::rewrite::File;
 use crate::packages::{shown, sources};
@@ -48,7 +47,14 @@ pub(crate) struct Options {
     git: Option<String>,
 }
 
+/// Why a package with such a module stays as it is.
+const MODULE: &str = "`mod wheel`: this package stays as it is, because tokio-wheel's library has the same name: rename the module first";
+
 impl Options {
+    fn direction(&self) -> Direction {
+        if self.back { Direction::Back } else { Direction::Forth }
+    }
+
     /// Returns how to add tokio-wheel, as arguments of `cargo add`.
     fn source(&self) -> Vec<String> {
         let from = match (&self.path, &self.git) {
@@ -120,39 +126,55 @@ impl Changes {
     }
 
     fn add_package(&mut self, package: &Package, options: &Options) -> Result<()> {
-        let to = if options.back { Direction::Back } else { Direction::Forth };
-        let (mut uses_wheel, mut needs) = (false, BTreeSet::new());
-        for path in sources(package) {
-            let before = read(&path)?;
-            let file = File::read(&before, to);
-            uses_wheel |= file.uses_wheel;
-            needs.extend(&file.needs);
-            let after = file.text();
-            // With --write, the lines are those of the new file.
-            let listed = if options.write { &after } else { &before };
-            let mut listed = File::read(listed, to);
-            if before != after {
-                listed.list_public();
-            }
-            for (line, what) in listed.left {
-                self.left.push(format!("{}:{line}: {what}", shown(&path)));
-            }
-            if before != after {
-                self.files.push((path, before, after));
-            }
+        let to = options.direction();
+        // Without tokio-wheel, a `wheel` is another.
+        if options.back && !package.dependencies.iter().any(|on| on.name == WHEEL) {
+            return Ok(());
         }
+        let texts = sources(package).map(|path| Ok((read(&path)?, path)));
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        let files: Vec<_> = texts.iter().map(|(text, _)| File::read(text, to)).collect();
+        let both = || files.iter().zip(&texts);
+        if let Some((file, (_, path))) = both().find(|(file, _)| file.module > 0) {
+            if files.iter().any(|file| !file.edits.is_empty()) {
+                self.left.push(format!("{}:{}: {MODULE}", shown(path), file.module));
+            }
+            return Ok(());
+        }
+        both().for_each(|(file, (before, path))| self.add_file(path, before, file.text(), options));
+        self.add_commands(package, &files, options);
+        Ok(())
+    }
+
+    fn add_file(&mut self, path: &Path, before: &str, after: String, options: &Options) {
+        // With --write, the lines are those of the new file.
+        let listed = if options.write { &after } else { before };
+        let mut listed = File::read(listed, options.direction());
+        if before != after {
+            listed.list_public();
+        }
+        for (line, what) in listed.left {
+            self.left.push(format!("{}:{line}: {what}", shown(path)));
+        }
+        if before != after {
+            self.files.push((path.to_owned(), before.to_owned(), after));
+        }
+    }
+
+    fn add_commands(&mut self, package: &Package, files: &[File], options: &Options) {
+        let uses_wheel = files.iter().any(|file| file.uses_wheel);
+        let needs = files.iter().flat_map(|file| &file.needs).copied().collect();
         let is_optional = package.dependencies.iter().any(|on| on.name == "tokio" && on.optional);
-        if is_optional && uses_wheel && to == Direction::Forth {
+        if is_optional && uses_wheel && !options.back {
             let manifest = shown(package.manifest_path.as_std_path());
             let told = format!("{manifest}: tokio is optional: make tokio-wheel optional, too");
             self.left.push(told);
         }
-        self.commands.extend(match to {
+        self.commands.extend(match options.direction() {
             Direction::Forth if uses_wheel => forth(package, &needs, &options.source()),
             Direction::Back if !uses_wheel => back(package, &needs),
             _ => Vec::new(),
         });
-        Ok(())
     }
 
     /// Returns the changes as a diff, and the list of what is left alone.
