@@ -1,7 +1,7 @@
 //! Running programs, and stopping them when the user interrupts.
 
-use std::fs::{self, File};
-use std::io::{IsTerminal as _, stdin};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal as _, stdin};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -120,6 +120,21 @@ pub(crate) fn put(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     if fs::read(file).is_ok_and(|old| old == text.as_ref()) {
         return Ok(());
     }
-    let made = file.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| fs::write(file, text)).with_context(|| file.display().to_string())
+    replace(file, text.as_ref()).with_context(|| file.display().to_string())
+}
+
+/// Replaces a file, or the one that a link leads to, in one step, so that a failure keeps the old text.
+fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
+    file.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let new = file.with_extension("cargo-wheel");
+    let written = fs::write(&new, text).and_then(|()| {
+        if file.exists() {
+            // One that is not to be written stays.
+            OpenOptions::new().write(true).open(&file)?;
+            fs::set_permissions(&new, fs::metadata(&file)?.permissions())?;
+        }
+        fs::rename(&new, &file)
+    });
+    written.inspect_err(|_| drop(fs::remove_file(&new)))
 }

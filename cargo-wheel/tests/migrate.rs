@@ -259,6 +259,32 @@ fn another_wheel_stays() {
     service.unchanged(|| service.run("migrate --write --back", 0));
 }
 
+/// Without space on the disk, a source keeps its text. Later, it keeps its permissions, too, and a link
+/// stays one.
+#[test]
+#[cfg(unix)]
+fn a_source_is_replaced_in_one_step() {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let service = Service::new("full", "tokio-wheel = { path = \"wheel\" }\n", "mod linked;\n");
+    write_wheel(&service);
+    let code = format!("use wheel::time;\n{}", "// A comment\n".repeat(100));
+    service.write("elsewhere/linked", &code);
+    let [file, link] = ["elsewhere/linked", "src/linked.rs"].map(|name| service.0.join(name));
+    symlink(&file, &link).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    // Blocks have 1024 bytes.
+    let script = "ulimit -f 1; trap '' XFSZ; exec \"$0\" wheel migrate --write --back";
+    let mut command = service.command("bash", "-c");
+    command.args([script, env!("CARGO_BIN_EXE_cargo-wheel")]);
+    let output = service.unchanged(|| command.output().unwrap());
+    assert_eq!(output.status.code(), Some(2), "{}", support::printed(&output).1);
+    service.run("migrate --write --back", 0);
+    assert_eq!(service.read("elsewhere/linked"), code.replace("wheel::", "tokio::"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(link.is_symlink());
+}
+
 #[test]
 fn an_optional_tokio_is_listed() {
     let service = Service::new("optional", "", "use tokio::time;\n//! use tokio::{task, time};\n");
