@@ -45,7 +45,8 @@ pub(crate) fn patch(service: &Service, options: &Options) -> Result<u8> {
     let folder = service.root.join(FOLDER);
     ensure!(!folder.exists(), "{}: remove this first", folder.display());
     if let Err(error) = write(service, &folder) {
-        fs::remove_dir_all(&folder)?;
+        // It may not be there yet.
+        let _ = fs::remove_dir_all(&folder);
         return Err(error);
     }
     let (root, guard) = (service.root.display(), guard(service));

@@ -60,6 +60,10 @@ fn patch_and_undo() {
         assert!(out.contains("Cargo.lock is as before"), "{out}");
     });
     service.unchanged(|| service.run("patch --undo", 2));
+    let mut offline = service.wheel("patch");
+    offline.env("CARGO_HOME", service.0.join("../no home")).env("CARGO_NET_OFFLINE", "true");
+    let (_, err) = printed(&service.unchanged(|| offline.output().unwrap()));
+    assert!(err.contains("error: cargo cannot get tokio 1.54.1 from the registry"), "{err}");
     // What changes in between is kept.
     service.run("patch", 0);
     let manifest =
