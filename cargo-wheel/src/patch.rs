@@ -20,8 +20,8 @@ const LOCKS: [&str; 2] = ["before.lock", "after.lock"];
 const GUARD: &str = "tokio-wheel-guard";
 
 /// The lines around the section in the manifest, by which it is found again.
-const BEGIN: &str = "# cargo wheel patch: the timers of all packages are tokio-wheel's\n";
-const END: &str = "# cargo wheel patch: end\n";
+const BEGIN: &str = "# cargo wheel patch: the timers of all packages are tokio-wheel's";
+const END: &str = "# cargo wheel patch: end";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -76,7 +76,7 @@ fn write(service: &Service, folder: &Path) -> Result<()> {
     let manifest = fs::read_to_string(service.manifest())?;
     let end = if manifest.ends_with('\n') { "" } else { "\n" };
     let section = format!("[patch.crates-io.tokio]\npath = \"{FOLDER}/tokio\"\n");
-    let manifest = format!("{manifest}{end}{BEGIN}{section}{END}");
+    let manifest = format!("{manifest}{end}{BEGIN}\n{section}{END}\n");
     let copy = service.copy("patch")?;
     fs::remove_file(copy.manifest())?;
     put(&copy.manifest(), &manifest)?;
@@ -99,6 +99,8 @@ fn undo(service: &Service) -> Result<u8> {
     let (_, after) = rest.split_once(END).with_context(|| {
         format!("{}: cargo wheel patch has written nothing here", path.display())
     })?;
+    // The lines may end in \r\n by now.
+    let (_, after) = after.split_once('\n').unwrap_or_default();
     let members = service.packages.iter().map(|package| package.manifest_path.as_std_path());
     let guards = members.chain([&*path]).filter_map(|path| packages::place(path, GUARD, &TABLES));
     let guards: Vec<_> = guards.collect();

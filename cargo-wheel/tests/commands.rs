@@ -68,14 +68,13 @@ fn patch_and_undo() {
     service.run("patch", 0);
     let manifest =
         service.read("Cargo.toml").replace("[dependencies]", "[dependencies]\nslab = \"0.4\"");
-    service.write("Cargo.toml", &manifest);
+    service.write("Cargo.toml", &(manifest + "\n# The end\n").replace('\n', "\r\n"));
     service.cargo("check");
     let (out, _) = service.run("patch --undo", 0);
     assert!(out.contains("Cargo.lock has changed since"), "{out}");
-    assert!(
-        service.read("Cargo.toml").contains("slab")
-            && !service.read("Cargo.toml").contains("patch")
-    );
+    let manifest = service.read("Cargo.toml");
+    assert!(manifest.contains("slab") && !manifest.contains("patch"), "{manifest}");
+    assert!(manifest.ends_with("] }\r\n\r\n# The end\r\n"), "{manifest}");
     assert_eq!(service.cargo("run"), "tokio::time::sleep::Sleep\n");
     assert!(!service.read("Cargo.lock").contains("wheel"));
 }
