@@ -117,8 +117,10 @@ fn undo(service: &Service) -> Result<u8> {
         Err(_) if is_kept => drop(fs::remove_file(&lock)),
         _ => put(&lock, tree::unpatched(service.read_lock()?))?,
     }
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    }
     put(&path, format!("{before}{after}"))?;
-    fs::remove_dir_all(&folder)?;
     let lock = if is_kept { "is as before" } else { "has changed since, and keeps its versions" };
     let root = service.root.display();
     println!("no longer patched: all crates in {root} use Tokio's timers. Cargo.lock {lock}");

@@ -70,6 +70,8 @@ fn patch_and_undo() {
         service.read("Cargo.toml").replace("[dependencies]", "[dependencies]\nslab = \"0.4\"");
     service.write("Cargo.toml", &(manifest + "\n# The end\n").replace('\n', "\r\n"));
     service.cargo("check");
+    // An earlier run may have ended here.
+    fs::remove_dir_all(service.0.join("whole-tree")).unwrap();
     let (out, _) = service.run("patch --undo", 0);
     assert!(out.contains("Cargo.lock has changed since"), "{out}");
     let manifest = service.read("Cargo.toml");
