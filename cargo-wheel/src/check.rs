@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::Result;
-use cargo_metadata::{Metadata, Package};
+use cargo_metadata::{Metadata, Package, Source};
 
 use crate::packages::{dependents, named, place, requirements, second_copies, shown, sources};
 use crate::packages::{timer_users, tokios};
@@ -46,6 +46,7 @@ pub(crate) fn check(service: &Service, arguments: &[String]) -> Result<u8> {
     list("Have timers of their own, and never move", stay);
     list("Notes", old_tokios(&metadata).into_iter().chain(second_copies(&metadata)));
     let patch = patch.map(|place| format!("{place} patches tokio: remove that"));
+    let patch = patch.or_else(|| other_tokio(&metadata));
     let obstacles = patch.into_iter().chain(requirements(&metadata, TOKIO));
     let obstacles: Vec<_> = obstacles.chain(alternative_timers(&metadata)).collect();
     list("Obstacles", obstacles.iter().cloned());
@@ -72,6 +73,18 @@ fn old_tokios(metadata: &Metadata) -> Vec<String> {
     let old = tokios(metadata).filter(|version| version.minor < 54);
     let told = old.map(|old| format!("Cargo.lock has tokio {old}. compare and try use {TOKIO}, without changing the file. Before migrating: cargo update --recursive tokio@{old}"));
     told.collect()
+}
+
+/// A tokio that no patch replaces. Cargo's configuration may name it, too.
+fn other_tokio(metadata: &Metadata) -> Option<String> {
+    let is_other = |package: &&Package| {
+        let is_published = package.source.as_ref().is_some_and(Source::is_crates_io);
+        package.name == "tokio" && package.version.major == 1 && !is_published
+    };
+    let id = &metadata.packages.iter().find(is_other)?.id;
+    Some(format!(
+        "{id} is not the tokio of crates.io: remove the patch or dependency that names it"
+    ))
 }
 
 /// Calls of `enable_alt_timer`, in the packages that depend on Tokio.

@@ -188,6 +188,14 @@ fn obstacles() {
     assert!(!out.contains("  tokio-wheel 0") && !out.contains("Obstacles"), "{out}");
     let (_, err) = service.unchanged(|| service.run("try -- check", 0));
     assert!(err.contains("note: Cargo.toml:10: service 0.1.0 depends on tokio-wheel"), "{err}");
+    // A patch in cargo's configuration.
+    let service = Service::new("service", "", MAIN);
+    service.write(".cargo/config.toml", "[patch.crates-io]\ntokio.path = \"fork\"\n");
+    let fork = "[package]\nname = \"tokio\"\nversion = \"1.99.0\"\n[features]\nmacros = []\nrt-multi-thread = []\ntime = []\n";
+    service.write("fork/Cargo.toml", fork);
+    service.write("fork/src/lib.rs", "");
+    let (out, _) = service.unchanged(|| service.run("check", 1));
+    assert!(out.contains("fork#tokio@1.99.0 is not the tokio of crates.io: remove"), "{out}");
     // No tokio at all.
     let service = Service::new("service", "", "fn main() {}");
     service.write("Cargo.toml", &service.read("Cargo.toml").replace("tokio =", "# tokio ="));
