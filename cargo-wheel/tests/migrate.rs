@@ -225,12 +225,8 @@ fn a_migration_that_fails_or_ends_early() {
     let manifest = service.read("Cargo.toml").replace("2024", "2021");
     let on = "anyhow = { version = \"1\", default_features = false }\n";
     service.write("Cargo.toml", &(manifest + on));
-    let (_, err) = service.run("migrate --write --back", 2);
-    assert!(err.contains("this has failed: cargo remove"), "{err}");
-    assert!(err.contains("The sources have changed, and perhaps the manifest"), "{err}");
-    assert_eq!(service.read("src/main.rs"), "use tokio::time;\n");
-    assert!(!service.read("Cargo.toml").contains("tokio-wheel"));
-    service.run("migrate --write --back", 0);
+    let (_, err) = service.unchanged(|| service.run("migrate --write --back", 2));
+    assert!(err.contains("Nothing has changed: this has failed: cargo remove"), "{err}");
 }
 
 /// Where `wheel` is a module or another crate, nothing changes, and a module is listed if it is in the way.
@@ -257,6 +253,38 @@ fn another_wheel_stays() {
     let manifest = service.read("Cargo.toml");
     service.write("Cargo.toml", manifest.split("tokio-wheel").next().unwrap());
     service.unchanged(|| service.run("migrate --write --back", 0));
+}
+
+/// Neither a source that cannot be written nor an interruption leaves a part of the changes.
+#[test]
+#[cfg(unix)]
+fn all_changes_or_none() {
+    let service = Service::new("none", "", "use tokio::time;\n");
+    write_wheel(&service);
+    service.write("src/other.rs", "use tokio::time;\n");
+    // A folder in place of the new file.
+    service.write("src/other.cargo-wheel/a", "");
+    let forth = "migrate --write --path wheel";
+    let (_, err) = service.unchanged(|| service.run(forth, 2));
+    assert!(err.contains("Nothing has changed: ") && err.contains("other.rs: "), "{err}");
+    let script =
+        "#!/bin/sh\n[ $1 != add ] && exec \"$REAL\" \"$@\"\necho >> Cargo.toml\nsleep 60\n";
+    service.write("cargo", script);
+    let _ = service.command("chmod", "+x cargo").status().unwrap();
+    let mut command = service.wheel(forth);
+    command.env("REAL", env!("CARGO")).env("CARGO", service.0.join("cargo"));
+    command.stderr(std::process::Stdio::piped());
+    let manifest = service.read("Cargo.toml");
+    let output = service.unchanged(|| {
+        let child = command.spawn().unwrap();
+        while service.read("Cargo.toml") == manifest {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        service.signal(&child, "-INT");
+        child.wait_with_output().unwrap()
+    });
+    let (_, err) = support::printed(&output);
+    assert!(err.contains("Nothing has changed: this has failed: cargo add"), "{err}");
 }
 
 /// Without space on the disk, a source keeps its text. Later, it keeps its permissions, too, and a link

@@ -16,7 +16,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use cargo_metadata::Package;
 use similar::TextDiff;
 
@@ -102,25 +102,38 @@ pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
 }
 
 impl Changes {
-    /// A manifest first gets what the sources need, and loses last what they no longer need. So when
-    /// this ends early, another run does the rest.
+    /// Writes all changes, or none if that fails.
     fn write(&self, service: &Service, options: &Options) -> Result<()> {
         let paths = service.packages.iter().map(|package| package.manifest_path.clone().into());
         let paths = paths.chain([service.manifest(), service.lock()]);
+        let paths = paths.chain(self.files.iter().map(|(path, ..)| path.clone()));
         let before: Vec<_> = paths.filter_map(|path| Some((fs::read(&path).ok()?, path))).collect();
+        let is_locked = service.lock().exists();
+        self.apply(options).map_err(|error| {
+            if !is_locked {
+                // Perhaps cargo has not written it yet.
+                let _ = fs::remove_file(service.lock());
+            }
+            let differ = before.iter().filter(|(text, path)| process::put(path, text).is_err());
+            error.context(match differ.count() {
+                0 => "Nothing has changed",
+                _ => "Some files have changed: run this again, which does the rest",
+            })
+        })
+    }
+
+    /// A manifest first gets what the sources need, and loses last what they no longer need. So when
+    /// this is killed, another run does the rest.
+    fn apply(&self, options: &Options) -> Result<()> {
         let mut files = self.files.iter();
         let mut sources = || files.try_for_each(|(path, _, after)| process::put(path, after));
         if options.back {
             sources()?;
         }
         for arguments in &self.commands {
-            if !process::run(process::cargo().args(arguments))?.success() {
-                let failed = format!("this has failed: cargo {}", arguments.join(" "));
-                const SOURCES: &str = "The sources have changed, and perhaps the manifest: look at it, and run this again";
-                ensure!(!options.back, "{failed}\n{SOURCES}");
-                before.iter().try_for_each(|(text, path)| process::put(path, text))?;
-                bail!("{failed}\nNothing has changed");
-            }
+            let failed = || format!("this has failed: cargo {}", arguments.join(" "));
+            let status = process::run(process::cargo().args(arguments)).with_context(failed)?;
+            ensure!(status.success(), "{}: {status}", failed());
         }
         sources()
     }
