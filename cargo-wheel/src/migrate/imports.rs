@@ -84,23 +84,26 @@ impl File<'_> {
             return false;
         };
         let inner: Vec<_> = group.stream().into_iter().collect();
-        let children = inner.split(|tree| is(tree, ',')).filter(|child| !child.is_empty());
+        let children = inner.split(|tree| is(tree, ',')).enumerate();
+        let children = children.filter(|(_, child)| !child.is_empty());
         let (gone, stay): (Vec<_>, Vec<_>) =
-            children.partition(|child| self.split(child, &path, split));
+            children.partition(|(_, child)| self.split(child, &path, split));
         if !stay.is_empty() {
-            split.removed.extend(gone.iter().map(|child| self.with_comma(range_of(child))));
+            let commas: Vec<_> = inner.iter().filter(|tree| is(tree, ',')).collect();
+            for (at, child) in &gone {
+                // The comma after it, or else the one before.
+                let comma = commas.get(*at).or(commas.last());
+                split.removed.extend(comma.map(|comma| self.with_space(comma)));
+                split.removed.push(range_of(child));
+            }
         }
         stay.is_empty() && !gone.is_empty()
     }
 
-    /// Extends a range by the comma and the space that follow it, or else by the comma before.
-    fn with_comma(&self, range: Range<usize>) -> Range<usize> {
-        let (before, after) = (&self.source[..range.start], &self.source[range.end..]);
-        if let Some(after) = after.trim_start().strip_prefix(',') {
-            return range.start..self.source.len() - after.trim_start().len();
-        }
-        let before = before.trim_end().strip_suffix(',').unwrap_or(before);
-        before.len()..range.end
+    /// Returns the range of a token, with the space after it.
+    fn with_space(&self, tree: &TokenTree) -> Range<usize> {
+        let range = tree.span().byte_range();
+        range.start..self.source.len() - self.source[range.end..].trim_start().len()
     }
 }
 
