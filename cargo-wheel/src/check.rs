@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package, Source};
 
+use crate::migrate;
 use crate::packages::{dependents, named, place, requirements, second_copies, shown, sources};
 use crate::packages::{timer_users, tokios};
 use crate::service::Service;
@@ -92,10 +93,9 @@ fn alternative_timers(metadata: &Metadata) -> Vec<String> {
     let mut told = Vec::new();
     for file in dependents(metadata, "tokio").flat_map(|(package, _)| sources(package)) {
         let text = fs::read_to_string(&file).unwrap_or_default();
-        let calls = text.lines().zip(1..).filter(|(line, _)| line.contains(".enable_alt_timer()"));
-        let place = shown(&file);
+        let (place, lines) = (shown(&file), migrate::alternative_timers(&text).into_iter());
         told.extend(
-            calls.map(|(_, line)| format!("{place}:{line}: enable_alt_timer: remove this call")),
+            lines.map(|line| format!("{place}:{line}: enable_alt_timer: remove this call")),
         );
     }
     told.sort();

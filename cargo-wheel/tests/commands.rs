@@ -177,10 +177,12 @@ fn obstacles() {
     let on = format!(
         "tokio-wheel = {{ path = \"{clone}\" }}\n[dev-dependencies]\ntokio-wheel = {{ path = \"{clone}\" }}\n"
     );
-    let main = MAIN.replace("async", "// builder.enable_alt_timer();\n    async");
+    let main = MAIN
+        .replace("async", "// a.enable_alt_timer()\nfn f() { a.enable_alt_timer() }\n    async");
     let service = Service::new("service", &on, &main);
     let (out, _) = service.unchanged(|| service.run("check", 1));
-    assert!(out.contains("\n  src/main.rs:3: enable_alt_timer: remove this call"), "{out}");
+    assert!(out.contains("\n  src/main.rs:4: enable_alt_timer: remove this call"), "{out}");
+    assert_eq!(out.matches("enable_alt_timer").count(), 1, "{out}");
     service.write("src/main.rs", MAIN);
     let (out, _) = service.unchanged(|| service.run("check", 0));
     assert!(out.contains("\n  Cargo.toml:10: service 0.1.0 depends on tokio-wheel"), "{out}");

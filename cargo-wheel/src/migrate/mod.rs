@@ -67,6 +67,17 @@ impl Options {
     }
 }
 
+/// Returns the lines of calls that turn on tokio's alternative timer.
+pub(crate) fn alternative_timers(text: &str) -> Vec<usize> {
+    // Most files need not be parsed.
+    if !text.contains(".enable_alt_timer()") {
+        return Vec::new();
+    }
+    let left = File::read(text, Direction::Forth).left.into_iter();
+    let calls = left.filter(|(_, what)| what.starts_with("`enable_alt_timer`"));
+    calls.map(|(line, _)| line).collect()
+}
+
 /// What changes in a service, and what is left alone.
 #[derive(Default)]
 struct Changes {
