@@ -86,8 +86,9 @@ fn write(service: &Service, folder: &Path) -> Result<()> {
     }
     let after = fs::read(copy.lock())?;
     put(&folder.join(LOCKS[1]), &after)?;
-    put(&service.manifest(), manifest)?;
-    put(&service.lock(), after)
+    // First what is more often read-only.
+    put(&service.lock(), after)?;
+    put(&service.manifest(), manifest)
 }
 
 /// Restores the lock file if it is as `patch` left it, except for the guard. Otherwise it keeps what

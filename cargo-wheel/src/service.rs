@@ -97,7 +97,8 @@ impl Service {
             ..self.clone()
         };
         if self.lock().exists() {
-            fs::copy(self.lock(), copy.lock())?;
+            // Without the permissions, because cargo may have to change it.
+            process::put(&copy.lock(), fs::read(self.lock())?)?;
         }
         Ok(copy)
     }

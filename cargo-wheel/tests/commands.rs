@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -22,6 +24,7 @@ fn try_leaves_nothing_behind() {
     assert!(err.contains("timers moved: those of service\n"), "{err}");
     service.cargo("update tokio --precise 1.49.0");
     assert!(service.read("Cargo.lock").contains("1.49.0"));
+    fs::set_permissions(service.0.join("Cargo.lock"), Permissions::from_mode(0o444)).unwrap();
     let path = service.0.join("Cargo.toml");
     let mut elsewhere = service.wheel("--manifest-path");
     elsewhere.arg(&path).args(["try", "--", "run"]).current_dir(env!("CARGO_TARGET_TMPDIR"));
