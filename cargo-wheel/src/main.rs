@@ -12,6 +12,14 @@
 //! | `counts.rs` | the counts that a tree reports, and the command `timers` |
 //! | `migrate/` | the command that changes imports |
 
+/// Prints a line, even to a pipe that is closed, on which std's macro panics.
+macro_rules! println {
+    ($($words:tt)*) => {{
+        let line = format!($($words)*) + "\n";
+        let _ = std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes());
+    }};
+}
+
 mod check;
 mod compare;
 mod counts;

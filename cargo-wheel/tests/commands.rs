@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant, UNIX_EPOCH};
-use std::{env, fs, thread};
+use std::{env, fs, io, thread};
 
 use support::{MAIN, Service, alone, printed};
 
@@ -201,6 +201,11 @@ fn obstacles() {
     service.write("fork/src/lib.rs", "");
     let (out, _) = service.unchanged(|| service.run("check", 1));
     assert!(out.contains("fork#tokio@1.99.0 is not the tokio of crates.io: remove"), "{out}");
+    // The same into a closed pipe.
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let status = service.wheel("check").stdout(writer).status().unwrap();
+    assert_eq!(status.code(), Some(1));
     // No tokio at all.
     let service = Service::new("service", "", "fn main() {}");
     service.write("Cargo.toml", &service.read("Cargo.toml").replace("tokio =", "# tokio ="));

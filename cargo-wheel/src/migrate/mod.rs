@@ -13,7 +13,6 @@ mod moves;
 mod rewrite;
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -107,8 +106,7 @@ pub(crate) fn migrate(service: &Service, options: &Options) -> Result<u8> {
         (_, true) => "Changed. Now: cargo fmt && cargo test".to_owned(),
         (_, false) => format!("To make these changes, use --write{source}."),
     };
-    // If the output is a closed pipe, this fails, so the files have been written before.
-    writeln!(io::stdout(), "{}\n{advice}", changes.report())?;
+    println!("{}\n{advice}", changes.report());
     Ok(u8::from(options.check && !is_nothing))
 }
 
