@@ -81,14 +81,20 @@ fn write(service: &Service, folder: &Path) -> Result<()> {
     fs::remove_file(copy.manifest())?;
     put(&copy.manifest(), &manifest)?;
     tree::take(&copy)?;
-    if let Ok(before) = fs::read(service.lock()) {
+    let before = fs::read(service.lock());
+    if let Ok(before) = &before {
         put(&folder.join(LOCKS[0]), before)?;
     }
     let after = fs::read(copy.lock())?;
     put(&folder.join(LOCKS[1]), &after)?;
     // First what is more often read-only.
     put(&service.lock(), after)?;
-    put(&service.manifest(), manifest)
+    put(&service.manifest(), manifest).inspect_err(|_| {
+        let _ = match before {
+            Ok(before) => put(&service.lock(), before),
+            Err(_) => fs::remove_file(service.lock()).map_err(Into::into),
+        };
+    })
 }
 
 /// Restores the lock file if it is as `patch` left it, except for the guard. Otherwise it keeps what
@@ -111,7 +117,9 @@ fn undo(service: &Service) -> Result<u8> {
         tree::remove(&mut lock, &[GUARD]);
         Some(lock.to_string())
     };
-    let is_kept = !lock.exists() || unguarded(&folder.join(LOCKS[1])) == unguarded(&lock);
+    let found = unguarded(&lock);
+    let is_same = found.is_some() && found == unguarded(&folder.join(LOCKS[1]));
+    let is_kept = is_same || !lock.exists();
     // The manifest last, so that another run finishes this one.
     match fs::read(folder.join(LOCKS[0])) {
         Ok(before) if is_kept => put(&lock, before)?,

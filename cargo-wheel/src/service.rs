@@ -54,6 +54,11 @@ impl Service {
             target = below(&target, &root);
         }
         fs::create_dir_all(&target)?;
+        // Cargo marks only a target directory that it has made itself.
+        let tag = found.target_directory.join("CACHEDIR.TAG");
+        if !tag.exists() {
+            fs::write(tag, "Signature: 8a477f597d28d172789f06886806bc55\n")?;
+        }
         let lock = File::create(target.join("lock"))?;
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {
             eprintln!("waiting for another cargo wheel in {}", root.display());
@@ -147,8 +152,10 @@ fn suits_a_copy(arguments: &[impl AsRef<OsStr>]) -> Result<()> {
     let own: Vec<_> = own.take_while(|word| word != "--").collect();
     let is_named = own.iter().any(|word| word.starts_with("--manifest-path"));
     ensure!(!is_named, "write --manifest-path before the --, so that this command sees it");
-    let edits = own.first().is_some_and(|command| EDITORS.contains(&&**command));
-    let edits = edits || own.iter().any(|word| word == "--fix");
+    let command = own.first().map_or("", |command| command);
+    // What follows `run` may be the program's.
+    let fixes = command != "run" && own.iter().any(|word| word == "--fix");
+    let edits = EDITORS.contains(&command) || fixes;
     let line = own.join(" ");
     ensure!(!edits, "cargo {line} would change the service itself: run it without cargo wheel");
     Ok(())

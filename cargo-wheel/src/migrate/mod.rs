@@ -161,6 +161,9 @@ impl Changes {
             if files.iter().any(|file| !file.edits.is_empty()) {
                 self.left.push(format!("{}:{}: {MODULE}", shown(path), file.module));
             }
+            for (before, path) in &texts {
+                self.add_file(path, before, before.clone(), options);
+            }
             return Ok(());
         }
         both().for_each(|(file, (before, path))| self.add_file(path, before, file.text(), options));
