@@ -2,7 +2,6 @@
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write as _};
-use std::ops::RangeInclusive;
 use std::process::exit;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -61,7 +60,7 @@ pub fn names(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> Pos
 }
 
 /// Returns a parser for numbers in this range, for the command line.
-pub fn within<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> RangedU64ValueParser<T> {
+pub fn within<T: TryFrom<u64>>(range: std::ops::RangeInclusive<u64>) -> RangedU64ValueParser<T> {
     RangedU64ValueParser::new().range(range)
 }
 

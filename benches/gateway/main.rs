@@ -245,11 +245,7 @@ fn check(options: &Options, tally: &Tally, received: u64, early: u64) -> Result<
     let (exactly, at_least) = (|count| count..=count, |count| count..=u64::MAX);
     for (what, expected, found) in [
         ("requests", exactly(requests), tally.requests.get()),
-        (
-            "requests that stalled in time (if too few, raise --seconds)",
-            exactly(stalled),
-            tally.stalled.get(),
-        ),
+        ("stalled in time", exactly(stalled), tally.stalled.get()),
         ("answered calls", exactly(tally.answered.get()), received),
         (
             "calls that timed out",
