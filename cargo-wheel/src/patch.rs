@@ -9,7 +9,7 @@ use cargo_lock::Lockfile;
 use cargo_metadata::Package;
 
 use crate::packages::{self, TABLES, shown};
-use crate::process::put;
+use crate::process::{put, restore};
 use crate::service::Service;
 use crate::tree::{self, MARK, TOKIO};
 
@@ -90,10 +90,7 @@ fn write(service: &Service, folder: &Path) -> Result<()> {
     // First what is more often read-only.
     put(&service.lock(), after)?;
     put(&service.manifest(), manifest).inspect_err(|_| {
-        let _ = match before {
-            Ok(before) => put(&service.lock(), before),
-            Err(_) => fs::remove_file(service.lock()).map_err(Into::into),
-        };
+        let _ = restore(&service.lock(), before);
     })
 }
 
@@ -121,10 +118,10 @@ fn undo(service: &Service) -> Result<u8> {
     let is_same = found.is_some() && found == unguarded(&folder.join(LOCKS[1]));
     let is_kept = is_same || !lock.exists();
     // The manifest last, so that another run finishes this one.
-    match fs::read(folder.join(LOCKS[0])) {
-        Ok(before) if is_kept => put(&lock, before)?,
-        Err(_) if is_kept => drop(fs::remove_file(&lock)),
-        _ => put(&lock, tree::unpatched(service.read_lock()?))?,
+    if is_kept {
+        restore(&lock, fs::read(folder.join(LOCKS[0])))?;
+    } else {
+        put(&lock, tree::unpatched(service.read_lock()?))?;
     }
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;

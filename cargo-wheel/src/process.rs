@@ -123,6 +123,19 @@ pub(crate) fn put(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     replace(file, text.as_ref()).with_context(|| file.display().to_string())
 }
 
+/// Gives a file back what was read of it before. If there was none, removes it.
+pub(crate) fn restore(file: &Path, before: io::Result<Vec<u8>>) -> Result<()> {
+    match before {
+        Ok(text) => put(file, text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Perhaps it was not made either.
+            let _ = fs::remove_file(file);
+            Ok(())
+        }
+        Err(error) => Err(error).with_context(|| file.display().to_string()),
+    }
+}
+
 /// Replaces a file, or the one that a link leads to, in one step, so that a failure keeps the old text.
 fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)?;

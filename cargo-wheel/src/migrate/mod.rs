@@ -23,7 +23,7 @@ use self::manifest::{WHEEL, back, forth};
 use self::moves::Direction;
 use self::rewrite::File;
 use crate::packages::{shown, sources};
-use crate::process;
+use crate::process::{self, restore};
 use crate::service::Service;
 use crate::tree;
 
@@ -116,14 +116,10 @@ impl Changes {
         let paths = service.packages.iter().map(|package| package.manifest_path.clone().into());
         let paths = paths.chain([service.manifest(), service.lock()]);
         let paths = paths.chain(self.files.iter().map(|(path, ..)| path.clone()));
-        let before: Vec<_> = paths.filter_map(|path| Some((fs::read(&path).ok()?, path))).collect();
-        let is_locked = service.lock().exists();
+        let before: Vec<_> = paths.map(|path| (fs::read(&path), path)).collect();
         self.apply(options).map_err(|error| {
-            if !is_locked {
-                // Perhaps cargo has not written it yet.
-                let _ = fs::remove_file(service.lock());
-            }
-            let differ = before.iter().filter(|(text, path)| process::put(path, text).is_err());
+            let restored = before.into_iter().map(|(before, path)| restore(&path, before));
+            let differ = restored.filter(Result::is_err);
             error.context(match differ.count() {
                 0 => "Nothing has changed",
                 _ => "Some files have changed: run this again, which does the rest",
@@ -157,9 +153,10 @@ impl Changes {
         let texts = texts.collect::<Result<Vec<_>>>()?;
         let files: Vec<_> = texts.iter().map(|(text, _)| File::read(text, to)).collect();
         let both = || files.iter().zip(&texts);
-        if let Some((file, (_, path))) = both().find(|(file, _)| file.module > 0) {
+        if let Some((line, path)) = both().find_map(|(file, (_, path))| Some((file.module?, path)))
+        {
             if files.iter().any(|file| !file.edits.is_empty()) {
-                self.left.push(format!("{}:{}: {MODULE}", shown(path), file.module));
+                self.left.push(format!("{}:{}: {MODULE}", shown(path), line));
             }
             for (before, path) in &texts {
                 self.add_file(path, before, before.clone(), options);

@@ -28,8 +28,8 @@ pub(crate) struct File<'a> {
     pub(crate) uses_wheel: bool,
     /// The features of tokio-wheel that the file needs, or on the way back the packages.
     pub(crate) needs: BTreeSet<&'static str>,
-    /// The line of a module `wheel`, whose paths look like tokio-wheel's, or 0.
-    pub(crate) module: usize,
+    /// The line of a module `wheel`, whose paths look like tokio-wheel's.
+    pub(crate) module: Option<usize>,
     has_streams: bool,
 }
 
@@ -112,7 +112,7 @@ impl<'a> File<'a> {
                 TokenTree::Ident(word) if word == "use" => self.import(&trees, at),
                 TokenTree::Ident(word) if word == "mod" => {
                     if trees.get(at + 1).is_some_and(|name| self.text_of(name) == "wheel") {
-                        self.module = word.span().start().line;
+                        self.module = Some(word.span().start().line);
                     }
                     1
                 }
